@@ -1,0 +1,1 @@
+"""Beside the stages: model backends, wrappers around them, and their budget."""

@@ -1,0 +1,1 @@
+"""Benchmarks: tasks, briefs and scorers. Imports: core, ports."""

@@ -1,0 +1,1 @@
+"""Floor 6: parse, compose, run, report."""

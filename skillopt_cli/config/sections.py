@@ -1,0 +1,267 @@
+"""The documented sections of a run's configuration. A knob is declared here and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from skillopt_cli.core.plan import Scheduler
+from skillopt_cli.core.score import MetricName
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+class Section(BaseModel):
+    """A frozen group of settings that refuses keys it does not know."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, use_attribute_docstrings=True
+    )
+
+
+class Endpoint(Section):
+    """How to reach a model: shared values, which each role may override."""
+
+    backend: str | None = None
+    """Backend's name, see `skillopt backends list`."""
+    base_url: str | None = None
+    """Where the model's server listens, such as http://127.0.0.1:8000/v1."""
+    api_key_env: str | None = None
+    """Name of the environment variable that holds the key; the key itself never stands here."""
+    reasoning_effort: str | None = None
+    """low, medium, high, xhigh or max; left out of requests when unset."""
+    temperature: float | None = Field(None, ge=0.0, le=2.0)
+    """Sampling temperature; left out of requests when unset."""
+    max_completion_tokens: int | None = Field(None, ge=1)
+    """Longest answer, in tokens (16384 when unset)."""
+    timeout: float | None = Field(None, gt=0)
+    """Seconds one call may take (120 when unset)."""
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _names_a_variable(cls, value: str | None) -> str | None:
+        if value and not _VARIABLE.match(value):
+            raise ValueError("is the name of an environment variable, not the key itself")
+        return value
+
+    @field_validator("base_url")
+    @classmethod
+    def _holds_no_password(cls, value: str | None) -> str | None:
+        if value and "@" in value.split("?")[0]:
+            raise ValueError("must not hold credentials; name their variable in api_key_env")
+        return value
+
+
+class RoleConfig(Endpoint):
+    """One role's model. A plain string is read as the name."""
+
+    name: str | None = None
+    """The model, as its server spells it."""
+
+
+class RetryConfig(Section):
+    """How failed calls are tried again. Only transient failures are."""
+
+    max_attempts: int = Field(6, ge=1)
+    """Tries per call, the first included; 1 turns retries off."""
+    base_seconds: float = Field(1.0, ge=0)
+    """First wait; doubles each time, with jitter. A server's Retry-After wins."""
+    max_seconds: float = Field(30.0, ge=0)
+    """Longest single wait the program chooses by itself."""
+    total_seconds: float = Field(600.0, gt=0)
+    """No further try once a call has taken this long in all."""
+
+
+class SimulatedConfig(Section):
+    """The simulated model (no network): a deterministic world with faults on request."""
+
+    latency_ms: float = Field(0.0, ge=0)
+    """Time each call takes."""
+    noise: float = Field(0.0, ge=0, le=1)
+    """Share of tasks the target gets wrong whatever the skill says."""
+    rate_limit_rate: float = Field(0.0, ge=0, le=1)
+    """Share of calls answered with 429."""
+    server_error_rate: float = Field(0.0, ge=0, le=1)
+    """Share of calls answered with 500."""
+    permanent_failure_rate: float = Field(0.0, ge=0, le=1)
+    """Share of target requests that fail at every try."""
+    hangs: int = Field(0, ge=0)
+    """How many calls never answer."""
+    malformed_rate: float = Field(0.0, ge=0, le=1)
+    """Share of optimizer answers that are not valid JSON at the first try."""
+    auth_failure: bool = False
+    """Refuse every call as if the key were wrong."""
+    seed: int = 0
+    """Seed of the world and of its faults."""
+
+
+class LocalConfig(Section):
+    """The in-process llama.cpp target."""
+
+    model_path: str = ""
+    """A GGUF file; empty takes the weights of the `local` extra."""
+    parallel: int = Field(4, ge=1, le=64)
+    """Sequences decoded together."""
+    context: int = Field(2048, ge=256)
+    """Context window per sequence, in tokens."""
+    threads: int = Field(0, ge=0)
+    """CPU threads; 0 takes all cores."""
+    max_tokens: int = Field(48, ge=1)
+    """Longest answer of the completion target, in tokens."""
+
+
+class ModelConfig(Endpoint):
+    """Which models play the two roles. Values here are shared; a role's own value wins."""
+
+    optimizer: RoleConfig = RoleConfig()
+    """The model that reads trajectories and proposes edits."""
+    target: RoleConfig = RoleConfig()
+    """The frozen model whose skill is trained."""
+    retry: RetryConfig = RetryConfig()
+    """Retries of failed calls."""
+    simulated: SimulatedConfig = SimulatedConfig()
+    """Settings of the backend `simulated`."""
+    local: LocalConfig = LocalConfig()
+    """Settings of the backend `local`."""
+
+    @field_validator("optimizer", "target", mode="before")
+    @classmethod
+    def _read_a_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+
+class TrainConfig(Section):
+    """The schedule of the run."""
+
+    num_epochs: int = Field(4, ge=1)
+    """Passes over the train split."""
+    train_size: int = Field(0, ge=0)
+    """Tasks to train on; 0 takes the whole split, a larger number than it holds is refused."""
+    batch_size: int = Field(40, ge=1)
+    """Tasks per rollout batch."""
+    accumulation: int = Field(1, ge=1)
+    """Batches per step."""
+    seed: int = 42
+    """Seed of shuffles and samples."""
+
+
+class GradientConfig(Section):
+    """How trajectories become edits."""
+
+    minibatch_size: int = Field(8, ge=1)
+    """Trajectories per analyst call."""
+    merge_batch_size: int = Field(8, ge=2)
+    """Patches per merge call."""
+    analyst_workers: int = Field(16, ge=1)
+    """Optimizer calls in flight."""
+    failure_only: bool = False
+    """Learn from failures only."""
+
+
+class OptimizerConfig(Section):
+    """How edits change the skill."""
+
+    learning_rate: int = Field(4, ge=1)
+    """Most edits a step may apply."""
+    min_learning_rate: int | None = Field(None, ge=1)
+    """Floor of a decaying schedule; min(2, learning_rate) when unset."""
+    lr_scheduler: Scheduler = "cosine"
+    """How the learning rate changes over the run: constant, linear or cosine."""
+    lr_schedule_from_start: bool = False
+    """Put the first step at the start of the schedule instead of one interval into it."""
+    lr_control_mode: Literal["fixed", "none"] = "fixed"
+    """fixed follows the schedule; none applies every edit."""
+    skill_update_mode: Literal["patch"] = "patch"
+    """patch applies edits one by one."""
+
+    @property
+    def floor(self) -> int:
+        """The effective minimum learning rate."""
+        unset = self.min_learning_rate is None
+        return min(2, self.learning_rate) if unset else self.min_learning_rate or 1
+
+    @model_validator(mode="after")
+    def _floor_below_rate(self) -> OptimizerConfig:
+        if self.floor > self.learning_rate:
+            raise ValueError(
+                f"min_learning_rate {self.floor} is above learning_rate {self.learning_rate}"
+            )
+        return self
+
+
+class EvaluationConfig(Section):
+    """How candidates are measured and accepted."""
+
+    use_gate: bool = True
+    """Accept only what scores strictly better; false measures and accepts everything."""
+    gate_metric: MetricName = "hard"
+    """The score the gate compares: hard, soft or mixed."""
+    gate_mixed_weight: float = Field(0.5, ge=0, le=1)
+    """Weight of the soft score in mixed."""
+    early_reject: bool = True
+    """Stop measuring a candidate once it can no longer win; the verdict is never affected."""
+    min_coverage: float = Field(0.9, ge=0, le=1)
+    """Share of tasks that must have a score before a gate decides."""
+    patience: int = Field(0, ge=0)
+    """Stop after this many steps without an accepted candidate; 0 never does."""
+    sel_env_num: int = Field(0, ge=0)
+    """Selection tasks to use; 0 takes all."""
+    test_env_num: int = Field(0, ge=0)
+    """Test tasks to use; 0 takes all."""
+    eval_test: bool = True
+    """Measure seed, best and final skill on the test split at the end."""
+    eval_no_skill: bool = False
+    """Measure an empty skill on the test split as well."""
+
+
+class EnvConfig(Section):
+    """The benchmark and its data. Further keys belong to the benchmark, which checks them."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="allow", hide_input_in_errors=True, use_attribute_docstrings=True
+    )
+
+    name: str = ""
+    """The benchmark, see `skillopt benchmarks list`."""
+    skill_init: str = ""
+    """Seed skill file; empty takes the benchmark's own one-sentence seed."""
+    from_scratch: bool = False
+    """Start from an empty skill."""
+    split_mode: Literal["split_dir", "ratio"] | None = None
+    """Read three folders, or cut one task file by ratio; inferred from what is given when unset."""
+    split_dir: str = ""
+    """Folder that holds train/, selection/ (or val/) and test/."""
+    data_path: str = ""
+    """One task file to be cut into splits by split_ratio."""
+    split_ratio: Annotated[str, Field(pattern=r"^[1-9]\d*:[1-9]\d*:[1-9]\d*$")] = "2:1:7"
+    """Train : selection : test."""
+    split_seed: int = 42
+    """Seed of the ratio split; membership depends on it and the task ids only."""
+    data_root: str = "data"
+    """Where `skillopt data prepare` puts data."""
+    out_root: str = "outputs"
+    """Where run folders are made."""
+    limit: int = Field(0, ge=0)
+    """Keep the first N tasks of each split; 0 keeps all."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The benchmark's own keys."""
+        return dict(self.model_extra or {})
+
+
+class RunSection(Section):
+    """Display and machine limits: nothing here can alter a text or a score."""
+
+    workers: int = Field(8, ge=1)
+    """Attempts in flight."""
+    max_concurrency: int = Field(64, ge=1)
+    """Calls in flight per provider, over both roles."""
+    display: Literal["auto", "rich", "plain", "none"] = "auto"
+    """Live panel on a terminal and plain lines in a pipe (auto), or one of them always."""
+    cache_dir: str = ""
+    """Folder of a journal shared by several runs; empty keeps it in the run folder."""
+    require_improvement: bool = False
+    """Exit with 10 when no candidate beat the seed."""

@@ -1,0 +1,206 @@
+"""Edits: exact, accountable changes to a skill document.
+
+Every proposed edit ends in exactly one state (method, decision 4). Text is used byte for byte: an
+edit never trims, re-indents or moves what the optimizer wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from skillopt_cli.core.skill import FRONT_MATTER, MARKER, Region, SkillDocument
+
+Op = Literal["append", "insert_after", "replace", "delete"]
+OPS: tuple[str, ...] = get_args(Op)
+OP_ALIASES = {
+    "add": "append",
+    "insert": "insert_after",
+    "update": "replace",
+    "modify": "replace",
+    "remove": "delete",
+}
+
+EditState = Literal[
+    "applied",
+    "unmatched",
+    "ambiguous",
+    "protected",
+    "no_op",
+    "invalid",
+    "over_budget",
+    "duplicate",
+]
+Source = Literal["failure", "success", "merged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One proposed change.
+
+    Attributes:
+        op: one of `OPS`. Kept as the optimizer wrote it, so that an unknown name can be reported.
+        content: the new text (append, insert_after, replace).
+        target: the anchor: text that must occur exactly once outside protected regions.
+        support: trajectories the edit rests on, at least 0.
+        source: which kind of trajectories proposed it.
+        evidence: one sentence on what was counted, for the reader of the report.
+    """
+
+    op: str
+    content: str = ""
+    target: str = ""
+    support: int = 0
+    source: Source = "failure"
+    evidence: str = ""
+
+    @property
+    def change(self) -> tuple[str, str, str]:
+        """What the edit does, without why: two edits with equal changes are duplicates."""
+        return self.op, self.target, self.content
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Edits proposed together; one shape for every stage and update mode."""
+
+    edits: tuple[Edit, ...] = ()
+    reasoning: str = ""
+    source: Source = "failure"
+    patterns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EditOutcome:
+    """What became of one edit, and why."""
+
+    edit: Edit
+    state: EditState
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The one result of every update mode: a text, and what became of each proposed edit."""
+
+    skill: SkillDocument
+    outcomes: tuple[EditOutcome, ...] = ()
+
+    @property
+    def applied(self) -> tuple[Edit, ...]:
+        """The edits that changed the text, in order."""
+        return tuple(o.edit for o in self.outcomes if o.state == "applied")
+
+
+def apply_edits(skill: SkillDocument, edits: Sequence[Edit]) -> Candidate:
+    """Apply `edits` in order, each to the text the earlier ones left. Pure; never raises."""
+    outcomes: list[EditOutcome] = []
+    seen: set[tuple[str, str, str]] = set()
+    for edit in edits:
+        if edit.change in seen:
+            outcomes.append(EditOutcome(edit, "duplicate", "an earlier edit makes this change"))
+            continue
+        seen.add(edit.change)
+        changed, outcome = _apply_one(skill, edit)
+        skill = changed
+        outcomes.append(outcome)
+    return Candidate(skill, tuple(outcomes))
+
+
+def _apply_one(skill: SkillDocument, edit: Edit) -> tuple[SkillDocument, EditOutcome]:
+    """The skill after one edit, and the edit's outcome; the skill is unchanged unless applied."""
+    fault = _shape_fault(edit)
+    if fault:
+        return skill, fault
+    if edit.op == "append":
+        return _settle(skill, edit, _append(skill, edit.content))
+    span, miss = _locate(skill, edit)
+    if span is None:
+        return skill, miss
+    start, end = span
+    text = skill.text
+    if edit.op == "insert_after":
+        cut = text.find("\n", end)
+        head = text if cut < 0 else text[: cut + 1]
+        return _settle(skill, edit, _joined(head, edit.content, text[len(head) :]))
+    new = edit.content if edit.op == "replace" else ""
+    return _settle(skill, edit, text[:start] + new + text[end:])
+
+
+def _shape_fault(edit: Edit) -> EditOutcome | None:
+    """The outcome of an edit that can be refused without looking at the skill."""
+    if edit.op not in OPS:
+        return EditOutcome(edit, "invalid", f"unknown operation `{edit.op}`")
+    if edit.op != "append" and not edit.target:
+        return EditOutcome(edit, "invalid", f"{edit.op} needs a target")
+    if MARKER.search(edit.content):
+        return EditOutcome(edit, "protected", "the new text holds a region marker")
+    if edit.op in ("append", "insert_after") and not edit.content.strip():
+        return EditOutcome(edit, "no_op", "the new text is empty")
+    return None
+
+
+def _locate(skill: SkillDocument, edit: Edit) -> tuple[tuple[int, int] | None, EditOutcome]:
+    """Where the anchor stands outside protected regions, if it does so exactly once."""
+    free: list[tuple[int, int]] = []
+    guarded = 0
+    regions = skill.regions
+    at = skill.text.find(edit.target)
+    while at >= 0:
+        end = at + len(edit.target)
+        if any(at < region.end and end > region.start for region in regions):
+            guarded += 1
+        else:
+            free.append((at, end))
+        at = skill.text.find(edit.target, at + 1)
+    if len(free) == 1:
+        return free[0], EditOutcome(edit, "applied")
+    if free:
+        reason = f"the target occurs {len(free)} times"
+        return None, EditOutcome(edit, "ambiguous", reason)
+    if guarded:
+        return None, EditOutcome(edit, "protected", "the target lies in a protected region")
+    return None, EditOutcome(edit, "unmatched", "the target does not occur in the skill")
+
+
+def _append(skill: SkillDocument, content: str) -> str:
+    """The text with `content` at the end of the body: before the first region that follows it."""
+    trailing = [r for r in skill.regions if r.name != FRONT_MATTER]
+    cut = trailing[0].start if trailing else len(skill.text)
+    return _joined(skill.text[:cut], content, skill.text[cut:])
+
+
+def _joined(head: str, content: str, tail: str) -> str:
+    """`content` between `head` and `tail` on lines of its own."""
+    before = "" if not head or head.endswith("\n") else "\n"
+    after = "" if content.endswith("\n") else "\n"
+    return head + before + content + after + tail
+
+
+def _settle(skill: SkillDocument, edit: Edit, text: str) -> tuple[SkillDocument, EditOutcome]:
+    """Refuse a result that says nothing new, says nothing at all, or disturbs a region."""
+    changed = SkillDocument(text)
+    if _words_by_line(text) == _words_by_line(skill.text):
+        return skill, EditOutcome(edit, "no_op", "the text stays the same")
+    if edit.op == "append" and _holds_lines(skill.text, edit.content):
+        return skill, EditOutcome(edit, "duplicate", "the skill already says this")
+    if not changed.has_instructions:
+        return skill, EditOutcome(edit, "invalid", "nothing would be left of the skill")
+    if _inners(changed.regions) != _inners(skill.regions):
+        return skill, EditOutcome(edit, "protected", "a protected region would change")
+    return changed, EditOutcome(edit, "applied")
+
+
+def _words_by_line(text: str) -> list[str]:
+    """The lines that carry text. Indentation counts (it nests bullets), blank lines do not."""
+    return [line.rstrip() for line in text.split("\n") if line.strip()]
+
+
+def _holds_lines(text: str, content: str) -> bool:
+    lines = set(_words_by_line(text))
+    return all(line in lines for line in _words_by_line(content))
+
+
+def _inners(regions: tuple[Region, ...]) -> list[tuple[str, str]]:
+    return [(region.name, region.inner) for region in regions]

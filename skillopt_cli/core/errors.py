@@ -1,0 +1,154 @@
+"""The error tree. Each leaf has an exit code, a sentence that says what, and a hint that says what to do.
+
+SkillOptError                       1   our bug, when raised bare
+├── UsageError                      2   the command line
+│   ├── ConfigError                 2   a key or value of the configuration
+│   ├── RunLocked                   2   another process writes the run folder
+│   └── DriftRefused                2   a resume under changed conditions
+├── DataError                       3   tasks, splits, skills
+├── BackendError                    4   a model service
+│   ├── FatalBackendError           4   no call can succeed: the run stops, resumable
+│   │   ├── AuthFailed              4
+│   │   ├── UnknownModel            4
+│   │   ├── QuotaExhausted          4
+│   │   ├── BackendUnusable         4   missing package, endpoint or key
+│   │   └── OptimizerUnusable       4   an epoch without one usable optimizer answer
+│   ├── TransientError              4   worth another try; an attempt is broken when tries run out
+│   │   ├── RateLimited             4
+│   │   ├── ServerFailed            4
+│   │   ├── NetworkFailed           4
+│   │   └── CallTimedOut            4
+│   └── RequestRefused              4   this request can never succeed, others may
+├── BudgetExhausted                 5   a cap was reached; resumable with a higher one
+├── Indecisive                      6   too few scored attempts to decide anything
+├── NoImprovement                  10   only with --require-improvement
+└── Interrupted                   130   Ctrl-C; resumable
+"""
+
+from __future__ import annotations
+
+
+class SkillOptError(Exception):
+    """Base of every error a user may see.
+
+    Args:
+        message: one sentence without a final full stop; names the file, key or value.
+        hint: what to do about it; empty when there is nothing to suggest.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(SkillOptError):
+    """The command line asks for something that does not exist or does not fit together."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """A configuration key is unknown, or a value is out of its range."""
+
+
+class RunLocked(UsageError):
+    """Another process holds the run folder."""
+
+
+class DriftRefused(UsageError):
+    """A resume would continue under conditions that can alter a text or a score."""
+
+
+class DataError(SkillOptError):
+    """Task files, splits or skill files are missing or malformed."""
+
+    exit_code = 3
+
+
+class BackendError(SkillOptError):
+    """A model service did not do what was asked."""
+
+    exit_code = 4
+
+
+class FatalBackendError(BackendError):
+    """No call to this service can succeed; the run stops at once and can be resumed."""
+
+
+class AuthFailed(FatalBackendError):
+    """The service refused the credentials."""
+
+
+class UnknownModel(FatalBackendError):
+    """The service does not know the model."""
+
+
+class QuotaExhausted(FatalBackendError):
+    """The account's quota is used up, which waiting does not mend."""
+
+
+class BackendUnusable(FatalBackendError):
+    """A package, endpoint or key the backend needs is missing."""
+
+
+class OptimizerUnusable(FatalBackendError):
+    """A whole epoch passed without one usable optimizer answer."""
+
+
+class TransientError(BackendError):
+    """A failure that another try may mend.
+
+    Args:
+        retry_after: seconds the service asked us to wait, when it said so.
+    """
+
+    def __init__(self, message: str, hint: str = "", *, retry_after: float | None = None) -> None:
+        super().__init__(message, hint)
+        self.retry_after = retry_after
+
+
+class RateLimited(TransientError):
+    """Too many requests for now (HTTP 429, 529)."""
+
+
+class ServerFailed(TransientError):
+    """The service failed (HTTP 5xx) or answered something that is not an answer."""
+
+
+class NetworkFailed(TransientError):
+    """The service could not be reached."""
+
+
+class CallTimedOut(TransientError):
+    """No answer within the configured time."""
+
+
+class RequestRefused(BackendError):
+    """The service refuses this very request, such as a prompt beyond its context window."""
+
+
+class BudgetExhausted(SkillOptError):
+    """A cap of `run.max_*` was reached."""
+
+    exit_code = 5
+
+
+class Indecisive(SkillOptError):
+    """Coverage stayed below `evaluation.min_coverage`, so no comparison can be trusted."""
+
+    exit_code = 6
+
+
+class NoImprovement(SkillOptError):
+    """Training finished, `--require-improvement` was given, and no candidate beat the seed."""
+
+    exit_code = 10
+
+
+class Interrupted(SkillOptError):
+    """The user stopped the run."""
+
+    exit_code = 130

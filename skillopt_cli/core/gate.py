@@ -1,0 +1,206 @@
+"""The gate: accept a candidate only if it scores strictly better on the selection split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from skillopt_cli.core.score import Mark, Measured, Metric, Settled
+
+EPSILON = 1e-9
+
+Verdict = Literal["new_best", "accept", "reject", "indecisive", "no_op", "force_accept"]
+ACCEPTING: tuple[Verdict, ...] = ("new_best", "accept", "force_accept")
+
+
+@dataclass(frozen=True, slots=True)
+class GateDecision:
+    """A verdict that explains itself.
+
+    Attributes:
+        candidate: the candidate's mean, or the upper bound of it when settled early; None when
+            nothing was scored.
+        incumbent, best: means of the current and the best skill on their scored tasks.
+        scored, n: candidate tasks scored, and asked for.
+        early: whether the measurement was stopped because the verdict was settled.
+        fixed, broke: tasks the candidate won that the incumbent lost, and the reverse.
+    """
+
+    verdict: Verdict
+    metric: str
+    candidate: float | None
+    incumbent: float | None
+    best: float | None
+    scored: int = 0
+    n: int = 0
+    early: bool = False
+    saved: int = 0
+    fixed: tuple[str, ...] = ()
+    broke: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the candidate becomes the current skill."""
+        return self.verdict in ACCEPTING
+
+    @property
+    def line(self) -> str:
+        """The decision in one line, for people."""
+        cand, inc = _show(self.candidate), _show(self.incumbent)
+        if self.verdict == "indecisive":
+            return f"val coverage {self.scored}/{self.n} is too low to compare  INDECISIVE"
+        if self.early:
+            return f"val score <= {cand} cannot beat {inc} after {self.scored}/{self.n}  REJECT"
+        sign = ">" if self.verdict in ("new_best", "accept") else "<="
+        if self.verdict == "force_accept":
+            return f"val score {cand} (was {inc})  FORCE_ACCEPT"
+        word = {"new_best": "ACCEPT (new best)", "accept": "ACCEPT"}.get(self.verdict, "REJECT")
+        return f"val score {cand} {sign} {inc}  {word}"
+
+
+def gate(
+    measured: Measured | Settled,
+    current: Measured,
+    best: Measured,
+    metric: Metric,
+    *,
+    min_coverage: float,
+    force: bool = False,
+) -> GateDecision:
+    """Decide on a candidate. Pure.
+
+    Tasks are compared where both texts have a score. `reject` comes first: it is given whenever not
+    even full marks on the unscored tasks would make the candidate strictly better, which is the rule
+    early rejection uses, so both always agree (method, decision 3). `force` is `use_gate: false`.
+    """
+    incumbent, best_mean = current.mean(metric), best.mean(metric)
+    if isinstance(measured, Settled):
+        return GateDecision(
+            "reject",
+            metric.name,
+            measured.bound,
+            incumbent,
+            best_mean,
+            scored=len(measured.marks),
+            n=measured.n,
+            early=True,
+            saved=measured.saved,
+        )
+    fixed, broke = _flips(measured.marks, current.marks, metric)
+    return GateDecision(
+        _verdict(measured, current, best, metric, min_coverage, force),
+        metric.name,
+        measured.mean(metric),
+        incumbent,
+        best_mean,
+        scored=measured.scored,
+        n=measured.n,
+        fixed=fixed,
+        broke=broke,
+    )
+
+
+def _verdict(
+    measured: Measured,
+    current: Measured,
+    best: Measured,
+    metric: Metric,
+    min_coverage: float,
+    force: bool,
+) -> Verdict:
+    if force:
+        return "force_accept"
+    if measured.skill == current.skill:
+        return "no_op"
+    if potential_gain(measured.marks, current.marks, metric) <= EPSILON:
+        return "reject"
+    if measured.coverage < min_coverage:
+        return "indecisive"
+    if gain(measured.marks, current.marks, metric) <= EPSILON:
+        return "reject"
+    better_than_best = gain(measured.marks, best.marks, metric) > EPSILON
+    return "new_best" if better_than_best else "accept"
+
+
+def gain(candidate: Mapping[str, Mark], incumbent: Mapping[str, Mark], metric: Metric) -> float:
+    """Mean gain over the tasks both have a score for; 0 when there is none."""
+    deltas = [
+        d for t in incumbent if (d := _delta(candidate.get(t), incumbent[t], metric)) is not None
+    ]
+    return sum(deltas) / len(deltas) if deltas else 0.0
+
+
+def potential_gain(
+    candidate: Mapping[str, Mark], incumbent: Mapping[str, Mark], metric: Metric
+) -> float:
+    """Upper bound of the gain if every task without a candidate score turned out as well as can be.
+
+    An open task may end with full marks or be broken, and so left out; the first is never worse.
+    """
+    total, counted = 0.0, 0
+    for task, held in incumbent.items():
+        if held.score is None:
+            continue
+        delta = _delta(candidate.get(task), held, metric)
+        total += 1.0 - metric(held.score) if delta is None else delta
+        counted += 1
+    return total / counted if counted else 0.0
+
+
+def measuring_order(incumbent: Measured, metric: Metric) -> tuple[str, ...]:
+    """The fixed order of a candidate's measurement: the incumbent's losses first, then the rest.
+
+    Both parts keep file order. A loss is anything below full marks, or without a mark.
+    """
+    lost = [
+        t for t, m in incumbent.marks.items() if (score := m.score) is None or metric(score) < 1.0
+    ]
+    won = [t for t in incumbent.marks if t not in set(lost)]
+    return (*lost, *won)
+
+
+def settle(
+    order: Sequence[str], known: Mapping[str, Mark], incumbent: Measured, metric: Metric
+) -> int | None:
+    """Length of the shortest prefix of `order` that already means `reject`, if `known` holds one.
+
+    Only marks without a gap from the start of the order count, so the answer does not depend on the
+    order in which attempts finish. 0 is possible: an incumbent with full marks cannot be beaten.
+    """
+    total, counted = 0.0, 0
+    for mark in incumbent.marks.values():
+        if (score := mark.score) is not None:
+            total += 1.0 - metric(score)
+            counted += 1
+    if counted == 0:
+        return None
+    for length, task in enumerate(order):
+        if total / counted <= EPSILON:
+            return length
+        if task not in known:
+            return None
+        held = incumbent.marks[task].score
+        delta = _delta(known[task], incumbent.marks[task], metric)
+        if held is not None and delta is not None:
+            total += delta - (1.0 - metric(held))
+    return len(order) if total / counted <= EPSILON else None
+
+
+def _delta(candidate: Mark | None, incumbent: Mark, metric: Metric) -> float | None:
+    if candidate is None or candidate.score is None or incumbent.score is None:
+        return None
+    return metric(candidate.score) - metric(incumbent.score)
+
+
+def _flips(
+    candidate: Mapping[str, Mark], incumbent: Mapping[str, Mark], metric: Metric
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    deltas = {t: _delta(candidate.get(t), m, metric) for t, m in incumbent.items()}
+    fixed = tuple(t for t, d in deltas.items() if d is not None and d > EPSILON)
+    broke = tuple(t for t, d in deltas.items() if d is not None and d < -EPSILON)
+    return fixed, broke
+
+
+def _show(value: float | None) -> str:
+    return "?" if value is None else f"{value:.3f}"

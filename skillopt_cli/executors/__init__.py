@@ -1,0 +1,1 @@
+"""Where attempts touch files and start processes. Imports: core, ports."""

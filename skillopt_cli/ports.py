@@ -1,0 +1,243 @@
+"""Floor 1: the seams. Nothing else of the program may be replaced from outside.
+
+Abilities are declared as data (`needs`, `offers`, `roles`) and checked when a run is composed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import SecretStr
+
+from skillopt_cli.core.events import Role, RunEvent, Stamped
+from skillopt_cli.core.score import Score, Trajectory
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.state import TrainState
+from skillopt_cli.core.task import Attempt, Brief, ChatReply, ChatRequest, Split, Task
+
+Emit = Callable[[RunEvent], None]
+
+
+class Benchmark(Protocol):
+    """Tasks, and how an attempt at one is briefed and scored.
+
+    Attributes:
+        name: as in the configuration and in `outputs/<name>/`.
+        version: changes whenever a brief or a score could change for the same task.
+        source: where the tasks came from, one line for the user.
+        seed_skill: the shipped seed skill's text.
+        needs: abilities a target must offer, such as "images".
+    """
+
+    name: str
+    version: str
+    source: str
+    seed_skill: str
+    needs: frozenset[str]
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        """The tasks of a split, in file order; ids are unique over all splits."""
+        ...
+
+    def brief(self, task: Task) -> Brief:
+        """What a target may know of a task: never the reference."""
+        ...
+
+    async def score(self, task: Task, attempt: Attempt) -> Score:
+        """Score an attempt that is not broken. A wrong answer is a low score, never an error."""
+        ...
+
+
+class ChatBackend(Protocol):
+    """One request to a chat model, one reply.
+
+    Attributes:
+        name: the model, for people.
+        fingerprint: everything about model and parameters that can alter a reply.
+        offers: abilities, such as "json_schema".
+    """
+
+    name: str
+    fingerprint: str
+    offers: frozenset[str]
+
+    async def chat(self, request: ChatRequest) -> ChatReply:
+        """Answer one request.
+
+        Raises:
+            TransientError: another try may succeed.
+            RequestRefused: this request cannot succeed.
+            FatalBackendError: no request can.
+        """
+        ...
+
+
+class AgentBackend(Protocol):
+    """The frozen agent being taught: it attempts a brief while holding a skill."""
+
+    name: str
+    fingerprint: str
+    offers: frozenset[str]
+
+    async def attempt(self, brief: Brief, skill: SkillDocument, executor: Executor) -> Attempt:
+        """Attempt a brief. A failure of ours is a `broken` attempt; a fatal one is raised."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A process that ended, or was killed at its time limit. Output is bounded."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    timed_out: bool
+
+
+class Executor(Protocol):
+    """Where an attempt may touch files and start processes."""
+
+    def workspace(self, name: str) -> AbstractAsyncContextManager[Path]:
+        """A fresh folder for one attempt, removed afterwards."""
+        ...
+
+    async def run(
+        self, argv: Sequence[str], *, cwd: Path, stdin: str = "", limit: float
+    ) -> Finished:
+        """Run a program to its end; after `limit` seconds it and all its children are killed."""
+        ...
+
+
+class Store(Protocol):
+    """A run's memory: one checkpoint, one log, one journal, and copies for people."""
+
+    def load_state(self) -> TrainState | None:
+        """The last checkpoint, or None for a run without one."""
+        ...
+
+    def save_state(self, state: TrainState) -> None:
+        """Replace the checkpoint atomically; the one before is kept beside it."""
+        ...
+
+    def append(self, fact: Stamped) -> None:
+        """Add a fact to the log."""
+        ...
+
+    def facts(self) -> Iterator[Stamped]:
+        """The log from its start; a torn last line is left out."""
+        ...
+
+    def recall(self, key: str, task: Task) -> Trajectory | None:
+        """A rollout from the journal, or None. A hit equals the original field for field."""
+        ...
+
+    def remember(self, key: str, trajectory: Trajectory) -> None:
+        """Journal a scored rollout. Broken ones are never remembered."""
+        ...
+
+    def recall_call(self, key: str) -> ChatReply | None:
+        """A model call's reply from the journal, or None."""
+        ...
+
+    def remember_call(self, key: str, reply: ChatReply) -> None:
+        """Journal a model call's reply."""
+        ...
+
+    def keep(self, path: str, text: str) -> None:
+        """Write a copy for people at `path`, relative to the run folder."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSettings:
+    """What a backend is told about a role: resolved, with the key itself (never logged).
+
+    Attributes:
+        environment: provider variables, the real environment over `.env`.
+        options: the backend's own section of the configuration, `model.<backend>.*`.
+        timeout: seconds per call.
+        workers: calls in flight the run will ask for.
+    """
+
+    role: Role
+    model: str
+    base_url: str = ""
+    api_key: SecretStr | None = None
+    temperature: float | None = None
+    reasoning_effort: str = ""
+    max_completion_tokens: int = 16384
+    timeout: float = 120.0
+    workers: int = 8
+    seed: int = 42
+    options: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BackendSpec:
+    """What an entry point of the group `skillopt.backends` holds.
+
+    Attributes:
+        open: makes the chat backend of a role; it may also be an async context manager. None for an
+            optimizer that needs no model.
+        agent: turns that chat backend into an agent; None for the ordinary chat agent.
+        stages: for an optimizer without a model, its own stage functions (`stages.Variants`; typed
+            loosely here because stages lie above the ports).
+        requires: one line on what it needs, for `skillopt backends list`.
+        missing: what of that is absent on this machine, given the environment; empty when ready.
+        extra: the pip extra that brings its packages, if any.
+    """
+
+    name: str
+    summary: str
+    roles: frozenset[Role]
+    open: Callable[[RoleSettings], ChatBackend] | None = None
+    agent: Callable[[ChatBackend], AgentBackend] | None = None
+    stages: object | None = None
+    requires: str = ""
+    missing: Callable[[Mapping[str, str]], str] = lambda environment: ""
+    extra: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkRequest:
+    """What a benchmark is told when opened.
+
+    Attributes:
+        split_dir: folder with train/, selection/ (or val/) and test/; None for prepared or
+            bundled data.
+        data_root: where `skillopt data prepare` puts data, usually `data`.
+        limit: keep the first N tasks of each split; 0 keeps all.
+        options: the remaining keys of the `env` section.
+    """
+
+    split_dir: Path | None = None
+    data_path: Path | None = None
+    data_root: Path = Path("data")
+    split_ratio: str = "2:1:7"
+    split_seed: int = 42
+    limit: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkSpec:
+    """What an entry point of the group `skillopt.benchmarks` holds.
+
+    Attributes:
+        open: loads the data and makes the benchmark.
+        options: names of the `env.*` keys it understands beyond the shared ones.
+        prepare: downloads the full data into a folder; None when there is nothing to download.
+        sample: the bundled sample's folder, None when there is none.
+    """
+
+    name: str
+    summary: str
+    open: Callable[[BenchmarkRequest], Benchmark]
+    options: frozenset[str] = frozenset()
+    prepare: Callable[[Path, Path | None], Mapping[Split, int]] | None = None
+    sample: Path | None = None

@@ -1,0 +1,1 @@
+"""An optimizer without a model: an analyst that counts evidence. Imports: core, ports, stages."""

@@ -1,0 +1,125 @@
+"""`Run`: the bundle every stage receives, and `@stage`, which announces start and end."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from skillopt_cli.config import RunConfig
+from skillopt_cli.core.edits import Patch
+from skillopt_cli.core.events import CheckpointSaved, StageFinished, StageName, StageStarted
+from skillopt_cli.core.plan import StepPlan, TrainPlan
+from skillopt_cli.core.score import Metric, Trajectory
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.state import Lesson, Reflection, TrainState
+from skillopt_cli.core.task import Split, Task
+from skillopt_cli.ports import AgentBackend, Benchmark, ChatBackend, Emit, Executor, Store
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """The chosen implementation of each stage that has more than one.
+
+    `reflect(run, skill, trajectories, lessons)`, `aggregate(run, skill, patches)` and
+    `select(run, skill, merged, budget)`; `budget` None keeps every edit.
+    """
+
+    reflect: Callable[
+        [Run, SkillDocument, Sequence[Trajectory], Sequence[Lesson]], Awaitable[Reflection]
+    ]
+    aggregate: Callable[[Run, SkillDocument, Sequence[Patch]], Awaitable[Patch]]
+    select: Callable[[Run, SkillDocument, Patch, int | None], Awaitable[Patch]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run's collaborators and settings; nothing process-wide.
+
+    Attributes:
+        splits: the tasks in use, after `train_size`, `sel_env_num` and `test_env_num`.
+        optimizer: None when the stage variants need no model.
+        prompts: texts by name, benchmark overrides applied.
+        step: the step being worked on, None outside steps (baseline, tests).
+    """
+
+    config: RunConfig
+    plan: TrainPlan
+    benchmark: Benchmark
+    splits: dict[Split, tuple[Task, ...]]
+    target: AgentBackend
+    optimizer: ChatBackend | None
+    executor: Executor
+    store: Store
+    emit: Emit
+    variants: Variants
+    metric: Metric
+    prompts: dict[str, str] = field(default_factory=dict)
+    step: StepPlan | None = None
+
+    @property
+    def number(self) -> int:
+        """The step's number, 0 outside steps."""
+        return self.step.number if self.step else 0
+
+    def at(self, step: StepPlan) -> Run:
+        """This run, working on `step`."""
+        return replace(self, step=step)
+
+    def batch(self, step: StepPlan) -> tuple[Task, ...]:
+        """The step's train tasks."""
+        return self.plan.batch(self.splits["train"], step)
+
+    def keep(self, path: str, text: str) -> None:
+        """A copy for people, in the step's folder, or in the run folder outside steps."""
+        self.store.keep(f"{self.step.folder}/{path}" if self.step else path, text)
+
+    def checkpoint(self, state: TrainState) -> None:
+        """Save the state for good, then say so."""
+        skill = state.current.skill
+        self.store.keep(f"skills/step_{state.done:04d}.md", skill.text)
+        self.store.keep("best_skill.md", state.best.skill.text)
+        self.store.save_state(state)
+        self.emit(
+            CheckpointSaved(
+                done=state.done,
+                current_score=state.current.mean(self.metric),
+                best_score=state.best.mean(self.metric),
+                current_step=state.current_step,
+                best_step=state.best_step,
+                chars=len(skill.text),
+            )
+        )
+
+
+def stage(
+    name: StageName,
+) -> Callable[
+    [Callable[Concatenate[Run, P], Awaitable[T]]], Callable[Concatenate[Run, P], Awaitable[T]]
+]:
+    """Announce a stage's start and end, in this one place.
+
+    The unit count of `StageStarted` is the length of the first sized argument after the skill.
+    """
+
+    def decorate(
+        function: Callable[Concatenate[Run, P], Awaitable[T]],
+    ) -> Callable[Concatenate[Run, P], Awaitable[T]]:
+        @functools.wraps(function)
+        async def announced(run: Run, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            run.emit(StageStarted(run.number, name, _units(args), run.config.run.workers))
+            result = await function(run, *args, **kwargs)
+            run.emit(StageFinished(run.number, name))
+            return result
+
+        return announced
+
+    return decorate
+
+
+def _units(args: tuple[Any, ...]) -> int:
+    return next((len(a) for a in args[1:] if isinstance(a, list | tuple)), 0)

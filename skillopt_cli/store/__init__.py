@@ -1,0 +1,1 @@
+"""A run's memory on disk: run folder, journal, codec. Imports: core, ports."""

@@ -1,0 +1,1 @@
+"""Public fakes and conformance checks for plug-in authors."""
