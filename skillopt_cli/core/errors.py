@@ -1,4 +1,4 @@
-"""The error tree. Each leaf has an exit code, a sentence that says what, and a hint that says what to do.
+"""The error tree. Each leaf has an exit code, says what happened, and hints at what to do.
 
 SkillOptError                       1   our bug, when raised bare
 ├── UsageError                      2   the command line

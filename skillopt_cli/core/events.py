@@ -81,7 +81,7 @@ class StepStarted:
 
 @dataclass(frozen=True, slots=True)
 class StageStarted:
-    """A stage began with `total` units of work, at most `workers` at a time. Step 0 is the baseline."""
+    """A stage began: `total` units of work, at most `workers` at a time. Step 0 is the baseline."""
 
     step: int
     stage: StageName

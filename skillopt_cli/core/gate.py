@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from skillopt_cli.core.score import Mark, Measured, Metric, Settled
+from skillopt_cli.core.score import HARD, Mark, Measured, Metric, Settled
 
 EPSILON = 1e-9
 
@@ -59,21 +59,30 @@ class GateDecision:
         return f"val score {cand} {sign} {inc}  {word}"
 
 
+@dataclass(frozen=True, slots=True)
+class GateRule:
+    """How candidates are judged.
+
+    Attributes:
+        min_coverage: share of tasks that must have a score before a gate decides, in [0, 1].
+        use_gate: False accepts every candidate, measured all the same.
+    """
+
+    metric: Metric = HARD
+    min_coverage: float = 0.9
+    use_gate: bool = True
+
+
 def gate(
-    measured: Measured | Settled,
-    current: Measured,
-    best: Measured,
-    metric: Metric,
-    *,
-    min_coverage: float,
-    force: bool = False,
+    measured: Measured | Settled, current: Measured, best: Measured, rule: GateRule
 ) -> GateDecision:
     """Decide on a candidate. Pure.
 
-    Tasks are compared where both texts have a score. `reject` comes first: it is given whenever not
-    even full marks on the unscored tasks would make the candidate strictly better, which is the rule
-    early rejection uses, so both always agree (method, decision 3). `force` is `use_gate: false`.
+    Tasks are compared where both texts have a score. `reject` comes first: it is given whenever
+    not even full marks on the unscored tasks would make the candidate strictly better, which is
+    the rule early rejection uses, so both always agree (method, decision 3).
     """
+    metric = rule.metric
     incumbent, best_mean = current.mean(metric), best.mean(metric)
     if isinstance(measured, Settled):
         return GateDecision(
@@ -89,7 +98,7 @@ def gate(
         )
     fixed, broke = _flips(measured.marks, current.marks, metric)
     return GateDecision(
-        _verdict(measured, current, best, metric, min_coverage, force),
+        _verdict(measured, current, best, rule),
         metric.name,
         measured.mean(metric),
         incumbent,
@@ -101,21 +110,15 @@ def gate(
     )
 
 
-def _verdict(
-    measured: Measured,
-    current: Measured,
-    best: Measured,
-    metric: Metric,
-    min_coverage: float,
-    force: bool,
-) -> Verdict:
-    if force:
+def _verdict(measured: Measured, current: Measured, best: Measured, rule: GateRule) -> Verdict:
+    metric = rule.metric
+    if not rule.use_gate:
         return "force_accept"
     if measured.skill == current.skill:
         return "no_op"
     if potential_gain(measured.marks, current.marks, metric) <= EPSILON:
         return "reject"
-    if measured.coverage < min_coverage:
+    if measured.coverage < rule.min_coverage:
         return "indecisive"
     if gain(measured.marks, current.marks, metric) <= EPSILON:
         return "reject"

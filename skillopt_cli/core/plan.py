@@ -1,4 +1,4 @@
-"""The whole schedule as data: a pure function of the step number, so there is no scheduler state."""
+"""The whole schedule as data: a pure function of the step number, without scheduler state."""
 
 from __future__ import annotations
 

@@ -42,6 +42,7 @@ class Metric:
     weight: float = 0.5
 
     def __call__(self, score: Score) -> float:
+        """The score under this metric, in [0, 1]."""
         if self.name == "hard":
             return score.hard
         if self.name == "soft":

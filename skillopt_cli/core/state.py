@@ -14,7 +14,7 @@ from skillopt_cli.core.score import Measured, Metric, Settled, Trajectory
 
 @dataclass(frozen=True, slots=True)
 class Reflection:
-    """What the analysts of one step brought back; `asked` counts the minibatches they were given."""
+    """What the analysts of one step brought back; `asked` counts the minibatches they read."""
 
     patches: tuple[Patch, ...]
     asked: int
@@ -120,7 +120,7 @@ def optimizer_was_silent(lessons: Sequence[Lesson]) -> bool:
 
 
 def stop_reason(state: TrainState, metric: Metric, patience: int) -> str | None:
-    """Why there is nothing more to gain, or None (method, decision 10). `patience` 0 means never."""
+    """Why there is nothing more to gain, or None (decision 10). `patience` 0 means never."""
     if state.current.mean(metric) == 1.0:
         return "the current skill solves every selection task"
     if patience and state.idle >= patience:

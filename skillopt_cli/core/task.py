@@ -50,7 +50,7 @@ class Brief:
     Attributes:
         role: one line on who the target is and what it does.
         sections: the task itself, in reading order.
-        answer_format: how a chat target marks its final answer; completion targets have their own cue.
+        answer_format: how a chat target marks its final answer; completions use the cue.
         answer_cue: what stands before the answer in a completion, such as "Answer".
         draw: which sample of the target's behaviour is wanted (0 when measuring).
     """
@@ -122,7 +122,7 @@ class ChatRequest:
     """One request to a chat model.
 
     Attributes:
-        stage: what the call is for (rollout, reflect, ...), for the ledger; not part of its identity.
+        stage: what the call is for (rollout, reflect, ...); not part of its identity.
         schema: JSON schema of the wanted answer, None for free text.
         schema_name: short name of that schema.
         draw: sample index; equal requests with different draws are different calls.

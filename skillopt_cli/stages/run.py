@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.edits import Patch
 from skillopt_cli.core.events import CheckpointSaved, StageFinished, StageName, StageStarted
+from skillopt_cli.core.gate import GateRule
 from skillopt_cli.core.plan import StepPlan, TrainPlan
 from skillopt_cli.core.score import Metric, Trajectory
 from skillopt_cli.core.skill import SkillDocument
@@ -57,9 +58,14 @@ class Run:
     store: Store
     emit: Emit
     variants: Variants
-    metric: Metric
+    rule: GateRule
     prompts: dict[str, str] = field(default_factory=dict)
     step: StepPlan | None = None
+
+    @property
+    def metric(self) -> Metric:
+        """The score the gate compares."""
+        return self.rule.metric
 
     @property
     def number(self) -> int:
