@@ -187,6 +187,8 @@ class BackendSpec:
         agent: turns that chat backend into an agent; None for the ordinary chat agent.
         stages: for an optimizer without a model, its own stage functions (`stages.Variants`; typed
             loosely here because stages lie above the ports).
+        endpoint: where provider variables put a role: (base URL, name of the key's variable,
+            model), "" for what they do not say.
         requires: one line on what it needs, for `skillopt backends list`.
         missing: what of that is absent on this machine, given the environment; empty when ready.
         extra: the pip extra that brings its packages, if any.
@@ -198,6 +200,11 @@ class BackendSpec:
     open: Callable[[RoleSettings], ChatBackend] | None = None
     agent: Callable[[ChatBackend], AgentBackend] | None = None
     stages: object | None = None
+    endpoint: Callable[[Role, Mapping[str, str]], tuple[str, str, str]] = lambda role, env: (
+        "",
+        "",
+        "",
+    )
     requires: str = ""
     missing: Callable[[Mapping[str, str]], str] = lambda environment: ""
     extra: str = ""

@@ -63,12 +63,18 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Edits proposed together; one shape for every stage and update mode."""
+    """Edits proposed together; one shape for every stage and update mode.
+
+    Attributes:
+        patterns: failure (or success) patterns the analyst named.
+        dropped: edits that fell to the budget in `select`.
+    """
 
     edits: tuple[Edit, ...] = ()
     reasoning: str = ""
     source: Source = "failure"
     patterns: tuple[str, ...] = ()
+    dropped: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from skillopt_cli.core.score import HARD, Mark, Measured, Metric, Settled
@@ -159,35 +159,51 @@ def measuring_order(incumbent: Measured, metric: Metric) -> tuple[str, ...]:
     lost = [
         t for t, m in incumbent.marks.items() if (score := m.score) is None or metric(score) < 1.0
     ]
-    won = [t for t in incumbent.marks if t not in set(lost)]
+    losses = set(lost)
+    won = [t for t in incumbent.marks if t not in losses]
     return (*lost, *won)
 
 
-def settle(
-    order: Sequence[str], known: Mapping[str, Mark], incumbent: Measured, metric: Metric
-) -> int | None:
-    """Length of the shortest prefix of `order` that already means `reject`, if `known` holds one.
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A candidate's measurement as far as it is known without a gap, in `measuring_order`.
 
-    Only marks without a gap from the start of the order count, so the answer does not depend on the
-    order in which attempts finish. 0 is possible: an incumbent with full marks cannot be beaten.
+    A fold over marks in that fixed order, so that what it says never depends on which attempt
+    finishes first.
+
+    Attributes:
+        done: marks taken in so far.
+        open_gain: summed gain if all later tasks ended with full marks.
+        held: the incumbent's summed score over its `counted` scored tasks.
     """
-    total, counted = 0.0, 0
-    for mark in incumbent.marks.values():
-        if (score := mark.score) is not None:
-            total += 1.0 - metric(score)
-            counted += 1
-    if counted == 0:
-        return None
-    for length, task in enumerate(order):
-        if total / counted <= EPSILON:
-            return length
-        if task not in known:
-            return None
-        held = incumbent.marks[task].score
-        delta = _delta(known[task], incumbent.marks[task], metric)
-        if held is not None and delta is not None:
-            total += delta - (1.0 - metric(held))
-    return len(order) if total / counted <= EPSILON else None
+
+    open_gain: float
+    held: float
+    counted: int
+    done: int = 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether no outcome of the open tasks can make the candidate strictly better."""
+        return self.counted > 0 and self.open_gain / self.counted <= EPSILON
+
+    @property
+    def bound(self) -> float:
+        """The largest mean the candidate can still reach on the incumbent's scored tasks."""
+        return (self.held + self.open_gain) / self.counted
+
+    def after(self, mark: Mark, incumbent: Mark, metric: Metric) -> Contest:
+        """The contest with the next task's mark. A broken one stays open, as if not yet done."""
+        gain = 0.0
+        if mark.score is not None and incumbent.score is not None:
+            gain = metric(mark.score) - 1.0
+        return replace(self, open_gain=self.open_gain + gain, done=self.done + 1)
+
+
+def contest(incumbent: Measured, metric: Metric) -> Contest:
+    """The contest before its first mark. An incumbent with full marks has already won it."""
+    values = [metric(score) for m in incumbent.marks.values() if (score := m.score) is not None]
+    return Contest(sum(1.0 - v for v in values), sum(values), len(values))
 
 
 def _delta(candidate: Mark | None, incumbent: Mark, metric: Metric) -> float | None:

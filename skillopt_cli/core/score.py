@@ -118,6 +118,16 @@ class Measured:
         """Share of tasks with a score, in [0, 1]; 0 for an empty split."""
         return self.scored / self.n if self.n else 0.0
 
+    @property
+    def hard(self) -> float | None:
+        """Mean hard score."""
+        return self.mean(HARD)
+
+    @property
+    def soft(self) -> float | None:
+        """Mean soft score."""
+        return self.mean(SOFT)
+
     def mean(self, metric: Callable[[Score], float] = HARD) -> float | None:
         """Mean over scored tasks; None when nothing was scored."""
         values = [metric(s) for m in self.marks.values() if (s := m.score) is not None]
@@ -138,6 +148,9 @@ class Settled:
     marks: Mapping[str, Mark]
     bound: float
     n: int
+
+    hard: None = None
+    soft: None = None
 
     @property
     def saved(self) -> int:

@@ -1,1 +1,30 @@
 """Floor 2: one async function per file; values in, a value out."""
+
+from skillopt_cli.stages.aggregate import aggregate
+from skillopt_cli.stages.analyst import reflect_with_model
+from skillopt_cli.stages.close_epoch import close_epoch
+from skillopt_cli.stages.measure import measure, measure_against, measure_test
+from skillopt_cli.stages.merge import merge_with_model
+from skillopt_cli.stages.rank import rank_with_model
+from skillopt_cli.stages.reflect import reflect
+from skillopt_cli.stages.rollout import rollout
+from skillopt_cli.stages.run import Run, Variants
+from skillopt_cli.stages.select import select
+from skillopt_cli.stages.update import update
+
+WITH_MODEL = Variants(reflect_with_model, merge_with_model, rank_with_model)
+
+__all__ = [
+    "WITH_MODEL",
+    "Run",
+    "Variants",
+    "aggregate",
+    "close_epoch",
+    "measure",
+    "measure_against",
+    "measure_test",
+    "reflect",
+    "rollout",
+    "select",
+    "update",
+]

@@ -1,11 +1,10 @@
-"""`Run`: the bundle every stage receives, and `@stage`, which announces start and end."""
+"""`Run`: the bundle every stage receives, and `announced`, which tells of start and end."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.edits import Patch
@@ -17,9 +16,6 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection, TrainState
 from skillopt_cli.core.task import Split, Task
 from skillopt_cli.ports import AgentBackend, Benchmark, ChatBackend, Emit, Executor, Store
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,30 +98,16 @@ class Run:
         )
 
 
-def stage(
-    name: StageName,
-) -> Callable[
-    [Callable[Concatenate[Run, P], Awaitable[T]]], Callable[Concatenate[Run, P], Awaitable[T]]
-]:
-    """Announce a stage's start and end, in this one place.
+@contextmanager
+def announced(run: Run, stage: StageName, units: int, label: str = "") -> Iterator[None]:
+    """Announce a stage's start and end, in this one place. A stage that fails has no end.
 
-    The unit count of `StageStarted` is the length of the first sized argument after the skill.
+    Args:
+        units: pieces of work the stage consists of, for progress and ETA.
+        label: which arm of a comparison.
     """
-
-    def decorate(
-        function: Callable[Concatenate[Run, P], Awaitable[T]],
-    ) -> Callable[Concatenate[Run, P], Awaitable[T]]:
-        @functools.wraps(function)
-        async def announced(run: Run, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            run.emit(StageStarted(run.number, name, _units(args), run.config.run.workers))
-            result = await function(run, *args, **kwargs)
-            run.emit(StageFinished(run.number, name))
-            return result
-
-        return announced
-
-    return decorate
-
-
-def _units(args: tuple[Any, ...]) -> int:
-    return next((len(a) for a in args[1:] if isinstance(a, list | tuple)), 0)
+    attempting = stage in ("rollout", "measure", "test")
+    workers = run.config.run.workers if attempting else run.config.gradient.analyst_workers
+    run.emit(StageStarted(run.number, stage, units, workers, label))
+    yield
+    run.emit(StageFinished(run.number, stage, label))

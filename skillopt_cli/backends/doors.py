@@ -1,0 +1,62 @@
+"""Doors: let the calls in flight finish, and begin no new one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from skillopt_cli.backends.wrappers import Wrapper
+from skillopt_cli.core.task import ChatReply, ChatRequest
+from skillopt_cli.ports import ChatBackend
+
+
+class Doors:
+    """Shared by all backends of a run. Once closed, whoever comes waits for ever.
+
+    Waiting rather than failing keeps the calls in flight alive: an error in one would cancel its
+    siblings. Whoever closes the doors cancels the run when the last call has left.
+    """
+
+    def __init__(self) -> None:
+        self._open = asyncio.Event()
+        self._open.set()
+        self._inside = 0
+        self._when_empty: Callable[[], object] | None = None
+
+    def close(self, when_empty: Callable[[], object]) -> None:
+        """Begin no new call; `when_empty` is called once none is in flight, maybe at once."""
+        self._open.clear()
+        self._when_empty = when_empty
+        self._check()
+
+    async def enter(self) -> None:
+        """Pass, or wait for ever."""
+        await self._open.wait()
+        self._inside += 1
+
+    def leave(self) -> None:
+        """A call ended, however it did."""
+        self._inside -= 1
+        self._check()
+
+    def _check(self) -> None:
+        if self._when_empty is not None and self._inside == 0:
+            # The call that just left still has to be journaled: do not overtake it.
+            asyncio.get_running_loop().call_soon(self._when_empty)
+            self._when_empty = None
+
+
+class Guarded(Wrapper):
+    """A backend whose calls pass the doors."""
+
+    def __init__(self, inner: ChatBackend, doors: Doors) -> None:
+        super().__init__(inner)
+        self._doors = doors
+
+    async def chat(self, request: ChatRequest) -> ChatReply:
+        """The inner reply, unless the doors are closed."""
+        await self._doors.enter()
+        try:
+            return await self._inner.chat(request)
+        finally:
+            self._doors.leave()

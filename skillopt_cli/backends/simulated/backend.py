@@ -1,0 +1,103 @@
+"""The simulated chat backend, for both roles."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from skillopt_cli.backends.simulated.faults import Faults
+from skillopt_cli.backends.simulated.optimizer import CONTRACTS, Asked, propose
+from skillopt_cli.backends.simulated.target import Reading, answer, read
+from skillopt_cli.backends.simulated.world import VERSION, chance
+from skillopt_cli.config.sections import SimulatedConfig
+from skillopt_cli.core.task import ChatReply, ChatRequest, Message, Usage
+from skillopt_cli.ports import BackendSpec, RoleSettings
+
+NAME = "simulated"
+_CHARS_PER_TOKEN = 4
+
+
+class Simulated:
+    """A `ChatBackend` that plays the role the request is for, and fails where it is told to.
+
+    A request with the schema of an optimizer stage is answered by the optimizer; a message with
+    sections by the target; anything else, such as a preflight, with a short word.
+    """
+
+    offers = frozenset({"json_schema"})
+
+    def __init__(self, config: SimulatedConfig, model: str = NAME) -> None:
+        self.name = model
+        self.fingerprint = json.dumps(
+            {
+                "backend": NAME,
+                "model": model,
+                "seed": config.seed,
+                "noise": config.noise,
+                "malformed_rate": config.malformed_rate,
+                "world": VERSION,
+            },
+            sort_keys=True,
+        )
+        self._config = config
+        self._faults = Faults(config)
+        # The same tasks come again under every skill; reading them once keeps timings honest.
+        self._readings: dict[str, Reading] = {}
+
+    async def chat(self, request: ChatRequest) -> ChatReply:
+        """Answer one request; see `ports.ChatBackend` for the errors."""
+        if self._faults.hangs():
+            await asyncio.Event().wait()
+        if self._config.latency_ms:
+            await asyncio.sleep(self._config.latency_ms / 1000)
+        malformed = self._faults.befall(request)
+        text = self._optimize(request) if _asks_optimizer(request) else self._attempt(request)
+        if malformed:
+            text = text[: len(text) * 2 // 3]
+        prompt = sum(len(message.content) for message in request.messages)
+        return ChatReply(text, Usage(1, _tokens(prompt), _tokens(len(text))))
+
+    def _attempt(self, request: ChatRequest) -> str:
+        system, user = _texts(request.messages)
+        if not (user.startswith("## ") or "\n## " in user):
+            return "ok"
+        reading = self._readings.get(user)
+        if reading is None:
+            reading = self._readings[user] = read(user)
+        self._faults.befall_task(reading.question)
+        return answer(system, reading, self._config.noise, self._config.seed)
+
+    def _optimize(self, request: ChatRequest) -> str:
+        """The proposal; asked again after a malformed one, the optimizer proposes the same."""
+        _, user = _texts(request.messages)
+        seed = chance(self._config.seed, request.draw, request.schema_name, user)
+        return propose(Asked(request.schema_name, user, seed))
+
+
+def _asks_optimizer(request: ChatRequest) -> bool:
+    return request.schema_name in CONTRACTS
+
+
+def _texts(messages: tuple[Message, ...]) -> tuple[str, str]:
+    """The system text and the first user message: later ones only comment on answers."""
+    system = "\n".join(m.content for m in messages if m.role == "system")
+    user = next((m.content for m in messages if m.role == "user"), "")
+    return system, user
+
+
+def _tokens(chars: int) -> int:
+    return -(-chars // _CHARS_PER_TOKEN)
+
+
+def open_simulated(role: RoleSettings) -> Simulated:
+    """The simulated model of a role. `role.options` are the fields of `SimulatedConfig`."""
+    return Simulated(SimulatedConfig.model_validate(dict(role.options)), role.model or NAME)
+
+
+SPEC = BackendSpec(
+    name=NAME,
+    summary="A deterministic model without network, with faults on request",
+    roles=frozenset(("optimizer", "target")),
+    open=open_simulated,
+    requires="nothing",
+)

@@ -1,0 +1,189 @@
+"""The simulated optimizer: knows the rules of the world, but proposes the right one only mostly."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from skillopt_cli.backends.simulated.world import (
+    HARMFUL,
+    USELESS,
+    chance,
+    family_of,
+    harm,
+    missing,
+)
+
+_RIGHT, _HARMFUL = 0.6, 0.2
+_SKILL = re.compile(
+    r"^## Current skill\n(.*?)(?=^## (?:Trajectory|Patch|Earlier) |\Z)", re.MULTILINE | re.DOTALL
+)
+_TRAJECTORY = re.compile(r"^## Trajectory \d+: task `", re.MULTILINE)
+_QUESTION = re.compile(r"^### Question\n(.*?)(?=^#{2,3} |\Z)", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"^\[(\d+)\](.*)$", re.MULTILINE)
+_BUDGET = re.compile(r"[Kk]eep at most (\d+) edits?")
+_SUPPORT = re.compile(r"support:? (\d+)")
+
+Edit = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the optimizer was asked: the material it reads, and what its choices depend on."""
+
+    contract: str
+    user: str
+    seed: float
+
+    def chance(self, *causes: object) -> float:
+        """A number in [0, 1) for a choice within this request."""
+        return chance(self.seed, *causes)
+
+
+def propose(asked: Asked) -> str:
+    """The optimizer's answer, as JSON.
+
+    Raises:
+        KeyError: `asked.contract` is not one of `CONTRACTS`.
+    """
+    return json.dumps(CONTRACTS[asked.contract](asked))
+
+
+def _analyse_failures(asked: Asked) -> Mapping[str, Any]:
+    skill = _skill(asked.user)
+    counts = Counter(family_of(question) for question in _questions(asked.user))
+    edits = [
+        edit
+        for family, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        if (edit := _lesson(asked, skill, family, count)) is not None
+    ]
+    return {
+        "reasoning": f"{sum(counts.values())} failures of {len(counts)} families were compared.",
+        "failure_summary": [
+            {
+                "failure_type": f"wrong form of answer, family {family}",
+                "count": count,
+                "description": "the answer is right but has words around it",
+            }
+            for family, count in sorted(counts.items())
+        ],
+        "edits": edits,
+    }
+
+
+def _lesson(asked: Asked, skill: str, family: int, count: int) -> Edit | None:
+    """What is proposed for a failing family; None when the skill cannot help it."""
+    lacking = missing(family, skill)
+    if not lacking:
+        bad = harm(family)
+        line = f"- {bad}\n" if f"- {bad}\n" in skill else bad
+        return _edit("delete", line, "", count) if bad in skill else None
+    kind = asked.chance(family, "kind")
+    pick = asked.chance(family, "pick")
+    if kind < _RIGHT:
+        sentence = lacking[0]
+    elif kind < _RIGHT + _HARMFUL:
+        sentence = HARMFUL[int(pick * len(HARMFUL))]
+    else:
+        sentence = USELESS[int(pick * len(USELESS))]
+    return _edit("append", "", f"- {sentence}\n", count)
+
+
+def _analyse_successes(asked: Asked) -> Mapping[str, Any]:
+    count = len(_questions(asked.user))
+    edits = []
+    if count and asked.chance("habit") < 1 - _RIGHT - _HARMFUL:
+        sentence = USELESS[int(asked.chance("pick") * len(USELESS))]
+        edits.append(_edit("append", "", f"- {sentence}\n", count))
+    return {
+        "reasoning": f"{count} successes were read.",
+        "success_patterns": ["short answers in the words of the text"],
+        "edits": edits,
+    }
+
+
+def _merge(asked: Asked) -> Mapping[str, Any]:
+    """All edits of the patches, equal ones as one with the sum of their support."""
+    merged: dict[tuple[str, str, str], Edit] = {}
+    total = 0
+    for edit in _patched(asked.user):
+        total += 1
+        change = (str(edit.get("op")), str(edit.get("target", "")), str(edit.get("content", "")))
+        if change in merged:
+            merged[change]["support"] += _support(edit)
+        else:
+            merged[change] = {**edit, "support": _support(edit)}
+    return {
+        "reasoning": f"{total} edits were merged into {len(merged)}.",
+        "edits": list(merged.values()),
+    }
+
+
+def _rank(asked: Asked) -> Mapping[str, Any]:
+    """The best supported edits within the budget; equals keep their order."""
+    entries = [(int(number), line) for number, line in _ENTRY.findall(asked.user)]
+    support = {number: _first_int(_SUPPORT, line, 0) for number, line in entries}
+    budget = _first_int(_BUDGET, asked.user, len(entries))
+    order = sorted(support, key=lambda number: (-support[number], number))
+    return {"reasoning": "Ranked by support.", "selected_indices": order[:budget]}
+
+
+CONTRACTS: Mapping[str, Callable[[Asked], Mapping[str, Any]]] = {
+    "analyst_error": _analyse_failures,
+    "analyst_success": _analyse_successes,
+    "merge_failure": _merge,
+    "merge_success": _merge,
+    "merge_final": _merge,
+    "ranking": _rank,
+}
+
+
+def _skill(user: str) -> str:
+    found = _SKILL.search(user)
+    return found.group(1) if found else ""
+
+
+def _questions(user: str) -> list[str]:
+    """The questions of the trajectories, in order."""
+    starts = [match.start() for match in _TRAJECTORY.finditer(user)]
+    blocks = [user[a:b] for a, b in zip(starts, [*starts[1:], len(user)], strict=True)]
+    found = (_QUESTION.search(block) for block in blocks)
+    return [match.group(1).strip() for match in found if match]
+
+
+def _patched(user: str) -> list[Edit]:
+    """The edits of every fenced JSON block that holds some; a skill's own blocks do not."""
+    edits: list[Edit] = []
+    for block in _BLOCK.findall(user):
+        try:
+            data = json.loads(block)
+        except ValueError:
+            continue
+        if isinstance(data, dict) and isinstance(data.get("edits"), list):
+            edits += [edit for edit in data["edits"] if isinstance(edit, dict)]
+    return edits
+
+
+def _edit(op: str, target: str, content: str, support: int) -> Edit:
+    return {
+        "op": op,
+        "target": target,
+        "content": content,
+        "support": support,
+        "evidence": f"seen in {support} of the trajectories",
+    }
+
+
+def _support(edit: Edit) -> int:
+    support = edit.get("support")
+    return support if isinstance(support, int) else 0
+
+
+def _first_int(pattern: re.Pattern[str], text: str, default: int) -> int:
+    found = pattern.search(text)
+    return int(found.group(1)) if found else default

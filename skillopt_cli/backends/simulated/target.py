@@ -1,0 +1,56 @@
+"""The simulated target: right when the skill in its system message says how."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from skillopt_cli.backends.simulated.reader import read_span
+from skillopt_cli.backends.simulated.world import chance, family_of, harm, missing
+
+_SECTION = re.compile(r"^## +(.+?)[ \t]*\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the target makes of a user message, whatever the skill says.
+
+    Attributes:
+        question: the text of the last "Question" section, else the whole message.
+        span: what it finds in the "Context" section, else in the whole message; "" for nothing.
+    """
+
+    question: str
+    family: int
+    span: str
+
+
+def read(user: str) -> Reading:
+    """Read a user message."""
+    question = _section(user, "question") or user.strip()
+    span = read_span(question, _section(user, "context") or user)
+    return Reading(question, family_of(question), span)
+
+
+def answer(system: str, reading: Reading, noise: float, seed: int) -> str:
+    """The target's reply. It knows the request and nothing else.
+
+    Args:
+        noise: share of questions that are answered wrong whatever the skill says.
+    """
+    span = reading.span
+    if not span or (noise and chance(seed, "noise", reading.question) < noise):
+        text = "It cannot be told from the text."
+    elif harm(reading.family) in system:
+        text = f"{span}, or something close to it, as the text suggests"
+    elif missing(reading.family, system):
+        text = f"The text says that the answer to this question is {span}."
+    else:
+        text = span
+    return f"<answer>{text}</answer>" if "<answer>" in system else text
+
+
+def _section(user: str, title: str) -> str:
+    """The text of the last section of that title, "" when there is none."""
+    found = [body for name, body in _SECTION.findall(user) if name.lower() == title]
+    return found[-1].strip() if found else ""

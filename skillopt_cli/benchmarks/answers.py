@@ -1,0 +1,45 @@
+"""Answers: the part of a reply that counts, and how it is contrasted with the reference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_TAGGED = re.compile(r"<answer>((?:(?!</?answer>).)*)</answer>", re.IGNORECASE | re.DOTALL)
+_SHOWN = 200
+
+
+def extract_answer(reply: str) -> str:
+    """The final answer: the last `<answer>…</answer>`, else the last line with content.
+
+    Tags may be in any case and span lines. An opening tag that is only talked about does not count:
+    the pair has no other tag between.
+    """
+    tagged = _tagged(reply)
+    if tagged is not None:
+        return tagged
+    lines = [line.strip() for line in reply.split("\n") if line.strip()]
+    return lines[-1] if lines else reply.strip()
+
+
+def tagged_or_all(reply: str) -> str:
+    """The last `<answer>…</answer>`, else the whole reply: for scorers that search a text."""
+    tagged = _tagged(reply)
+    return reply.strip() if tagged is None else tagged
+
+
+def contrast(expected: Sequence[str], got: str) -> str:
+    """What was wanted and what came, in one line for a reader; long texts are cut."""
+    wanted = " or ".join(_quoted(text) for text in expected)
+    came = _quoted(got) if got.strip() else "an empty answer"
+    return f"expected {wanted}, got {came}" if wanted else f"got {came}"
+
+
+def _tagged(reply: str) -> str | None:
+    found = _TAGGED.findall(reply)
+    return str(found[-1]).strip() if found else None
+
+
+def _quoted(text: str) -> str:
+    line = " ".join(text.split())
+    return f'"{line[:_SHOWN]}…"' if len(line) > _SHOWN else f'"{line}"'

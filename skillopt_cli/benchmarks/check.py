@@ -1,0 +1,231 @@
+"""Whether a benchmark's data can carry a training run: checked before anything is spent."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from skillopt_cli.benchmarks.choice import LETTERS, choices_fault, chosen
+from skillopt_cli.core.task import SPLITS, Attempt, Split, Task
+from skillopt_cli.ports import Benchmark
+
+Level = Literal["error", "warning", "info"]
+
+SMALL = 20
+"""Tasks below which a split hardly decides anything."""
+ENOUGH = 10
+"""Tasks from which on a regularity among answers is worth a word."""
+CLEAR_WINS = 5
+"""Wins without a loss from which on luck is unlikely: a one-sided sign test gives 1/32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about the data a user should know; an error makes results worthless."""
+
+    level: Level
+    what: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    """What scoring the empty answer and a reference told about a task."""
+
+    task: Task
+    expected: tuple[str, ...]
+    empty: float
+    gold: float | None
+
+
+async def check_data(benchmark: Benchmark, at_most: int = 200) -> list[Finding]:
+    """Look for faults and shortcuts in a benchmark's data.
+
+    References are those its scorer reports as `Score.expected`.
+
+    Args:
+        benchmark: any benchmark, opened.
+        at_most: tasks to score, taken evenly over the splits; repeated and leaked tasks are looked
+            for among all.
+
+    Returns:
+        Findings, errors first; empty when there is nothing to say.
+    """
+    tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
+    probes = [await _probe(benchmark, task) for task in _evenly(tasks, at_most)]
+    found = [
+        *_scoring(probes),
+        *_repeats(benchmark, tasks),
+        *_one_answer(probes),
+        *_one_position(probes),
+        *_one_option(probes),
+        *_sizes(tasks),
+        *_kinds(tasks),
+    ]
+    order = ("error", "warning", "info")
+    return sorted(found, key=lambda finding: order.index(finding.level))
+
+
+def _evenly(tasks: Mapping[Split, Sequence[Task]], at_most: int) -> Iterator[Task]:
+    total = sum(len(part) for part in tasks.values())
+    stride = max(1, math.ceil(total / at_most))
+    for part in tasks.values():
+        yield from part[::stride]
+
+
+async def _probe(benchmark: Benchmark, task: Task) -> _Probe:
+    empty = await benchmark.score(task, Attempt(""))
+    if not empty.expected:
+        return _Probe(task, (), empty.hard, None)
+    gold = 0.0
+    for reply in (empty.expected[0], f"<answer>{empty.expected[0]}</answer>"):
+        if gold < 1.0:
+            gold = (await benchmark.score(task, Attempt(reply))).hard
+    return _Probe(task, empty.expected, empty.hard, gold)
+
+
+def _scoring(probes: Sequence[_Probe]) -> Iterator[Finding]:
+    wrong = [p.task.id for p in probes if p.gold is not None and p.gold < 1.0]
+    free = [p.task.id for p in probes if p.empty > 0.0]
+    unknown = [p.task.id for p in probes if p.gold is None]
+    n = len(probes)
+    if wrong:
+        yield Finding(
+            "error",
+            f"the reference itself does not score 1.0 on {len(wrong)} of {n} tasks: {_some(wrong)}",
+            "no skill can win there; mend the reference or choose another scorer",
+        )
+    if free:
+        yield Finding(
+            "error",
+            f"an empty answer scores above 0 on {len(free)} of {n} tasks: {_some(free)}",
+            "give these tasks a reference that says something",
+        )
+    if unknown:
+        yield Finding(
+            "info",
+            f"{len(unknown)} of {n} tasks show no reference, so it was not tried on the scorer",
+        )
+
+
+def _repeats(benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:
+    """Tasks that look the same to a target, within a split and across splits."""
+    seen: dict[str, tuple[Split, str]] = {}
+    within: list[str] = []
+    across: list[str] = []
+    for split, part in tasks.items():
+        for task in part:
+            prompt = " ".join(benchmark.brief(task).prompt.split()).casefold()
+            earlier, twin = seen.setdefault(prompt, (split, task.id))
+            if twin != task.id:
+                (within if earlier == split else across).append(f"{twin} = {task.id}")
+    if across:
+        yield Finding(
+            "error",
+            f"{len(across)} tasks stand in two splits under different ids: {_some(across)}",
+            "keep each in one split, else the test measures memory",
+        )
+    if within:
+        yield Finding(
+            "warning",
+            f"{len(within)} tasks repeat another of their split: {_some(within)}",
+            "a repeated task counts double",
+        )
+
+
+def _one_answer(probes: Sequence[_Probe]) -> Iterator[Finding]:
+    answers = [" ".join(p.expected[0].split()).casefold() for p in probes if p.expected]
+    if len(answers) < ENOUGH:
+        return
+    answer, count = Counter(answers).most_common(1)[0]
+    if 2 * count >= len(answers):
+        yield Finding(
+            "error" if count == len(answers) else "warning",
+            f'always answering "{answer[:60]}" scores {count / len(answers):.2f}',
+            "balance the answers, else a skill learns this one",
+        )
+
+
+def _one_position(probes: Sequence[_Probe]) -> Iterator[Finding]:
+    placed = [(len(options), right) for options, right in _choices(probes)]
+    if len(placed) < ENOUGH:
+        return
+    position, count = Counter(right for _, right in placed).most_common(1)[0]
+    n = len(placed)
+    chance = sum(1 / size for size, _ in placed) / n
+    spread = math.sqrt(chance * (1 - chance) / n)
+    if count / n > chance + 3 * spread:
+        yield Finding(
+            "error" if count == n else "warning",
+            f"option {LETTERS[position]} is right in {count} of {n} tasks, "
+            f"where {chance * n:.0f} would be chance",
+            "shuffle the options of each task",
+        )
+
+
+def _one_option(probes: Sequence[_Probe]) -> Iterator[Finding]:
+    offered: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    for options, position in _choices(probes):
+        texts = [option.casefold() for option in options]
+        offered.update(texts)
+        right[texts[position]] += 1
+    for text, times in offered.items():
+        if times >= ENOUGH and right[text] >= 0.9 * times:
+            yield Finding(
+                "error" if right[text] == times else "warning",
+                f'the option "{text[:60]}" is right in {right[text]} of {times} tasks with it',
+                "offer it where it is wrong too, else a skill learns to pick it",
+            )
+
+
+def _choices(probes: Sequence[_Probe]) -> Iterator[tuple[Sequence[str], int]]:
+    """The options of each multiple-choice task, and which is right."""
+    for probe in probes:
+        options = probe.task.data.get("choices")
+        if not isinstance(options, list | tuple) or choices_fault(options) or not probe.expected:
+            continue
+        position = chosen(probe.expected[0], options)
+        if position is not None:
+            yield options, position
+
+
+def _sizes(tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:
+    splits: tuple[Split, ...] = ("selection", "test")
+    for split in splits:
+        n = len(tasks[split])
+        if not n:
+            yield Finding("error", f"the {split} split is empty")
+        elif n < SMALL:
+            luck = (
+                f"differences below {CLEAR_WINS / n:.2f} can be luck"
+                if n > CLEAR_WINS
+                else "no difference can be told from luck"
+            )
+            yield Finding(
+                "warning",
+                f"the {split} split has {n} tasks: scores move in steps of {1 / n:.2f}, and {luck}",
+                f"use {SMALL} tasks or more",
+            )
+    if not tasks["train"]:
+        yield Finding("error", "the train split is empty")
+
+
+def _kinds(tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:
+    kinds = Counter(task.kind for part in tasks.values() for task in part)
+    blank = sum(count for kind, count in kinds.items() if not kind.strip())
+    if blank:
+        yield Finding("warning", f"{blank} tasks have no kind", "give each record a `kind`")
+    elif len(kinds) == 1:
+        yield Finding(
+            "info",
+            f"all tasks are of kind `{next(iter(kinds))}`",
+            "give records a `kind` to see scores by kind",
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

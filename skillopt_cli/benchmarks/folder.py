@@ -1,0 +1,177 @@
+"""The `folder` benchmark: any task file or folder of splits, with a scorer named by an option.
+
+A record holds `prompt` or `question`, and `answer`, `answers` or `reference`; `id`, `context`,
+`kind`, `choices` and `pattern` are optional.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from skillopt_cli.benchmarks.choice import lettered
+from skillopt_cli.benchmarks.options import refuse_unknown
+from skillopt_cli.benchmarks.records import Record
+from skillopt_cli.benchmarks.scorers import Scorer, ScorerName, make_scorer
+from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.score import Score
+from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
+
+PROMPT_KEYS = ("prompt", "question")
+ANSWER_KEYS = ("answer", "answers", "reference")
+
+
+class FolderOptions(BaseModel):
+    """The `env.*` keys of the folder benchmark."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
+
+    scorer: ScorerName = "exact"
+    """exact, f1, contains, numeric, regex or choice."""
+    tolerance: str | float = 0
+    """How far a number may be off: an amount such as 0.5, or a share such as 1%."""
+    pattern: str = ""
+    """Regular expression for records without a `pattern` of their own."""
+    prompt_key: str = ""
+    """Key of the task text; empty takes prompt or question."""
+    answer_key: str = ""
+    """Key of the reference; empty takes answer, answers or reference."""
+    role: str = "You solve the task you are given."
+    """One line on who the target is and what it does."""
+    answer_format: str = ""
+    """How the target marks its answer; empty takes the scorer's own wording."""
+    seed_skill: str = "# Task\n\nRead the task carefully and give the answer it asks for.\n"
+    """Text training starts from, unless env.skill_init names a file."""
+
+
+class FolderBenchmark:
+    """Tasks of a folder, briefed and scored as the options say; see `ports.Benchmark`."""
+
+    name = "folder"
+    needs: frozenset[str] = frozenset()
+
+    def __init__(self, splits: Splits, options: FolderOptions, scorer: Scorer) -> None:
+        self.source = splits.source
+        self.seed_skill = options.seed_skill
+        self.version = f"1-{options.scorer}-{_digest(options.model_dump(exclude={'seed_skill'}))}"
+        self._splits = splits
+        self._role = options.role
+        self._answer_format = options.answer_format or scorer.answer_format
+        self._scorer = scorer
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        """The tasks of a split."""
+        return self._splits.of(split)
+
+    def brief(self, task: Task) -> Brief:
+        """Context if there is one, the task, and the options if there are any."""
+        data = task.data
+        sections = []
+        if data.get("context"):
+            sections.append(Section("Context", data["context"]))
+        sections.append(Section("Question" if "question" in data else "Task", _asked(data)))
+        if "choices" in data:
+            sections.append(Section("Options", lettered(data["choices"])))
+        return Brief(task.id, self._role, tuple(sections), self._answer_format)
+
+    async def score(self, task: Task, attempt: Attempt) -> Score:
+        """The named scorer's verdict; a target that gave up scores 0."""
+        gave_up = attempt.ending == "gave_up"
+        score = self._scorer.score(task.data, "" if gave_up else attempt.answer)
+        return Score(0.0, 0.0, "no answer was given", score.expected) if gave_up else score
+
+
+def open_folder(request: BenchmarkRequest) -> Benchmark:
+    """Load the tasks and check that every reference scores full marks.
+
+    Raises:
+        ConfigError: an option is unknown or malformed, or there is nothing to read.
+        DataError: a record is unusable; see `load_splits` for the rest.
+    """
+    refuse_unknown(request.options, OPTIONS, "folder")
+    options, scorer = _validated(request)
+    form = TaskFormat(lambda record: _task(record, options, scorer), _content)
+    return FolderBenchmark(load_splits(request, "folder", form), options, scorer)
+
+
+def _validated(request: BenchmarkRequest) -> tuple[FolderOptions, Scorer]:
+    try:
+        options = FolderOptions.model_validate(dict(request.options))
+        return options, make_scorer(options.scorer, options.tolerance)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ConfigError(f"env.{first['loc'][0]}: {first['msg']}") from error
+    except ValueError as error:
+        raise ConfigError(f"env.tolerance: {error}") from error
+
+
+def _task(record: Record, options: FolderOptions, scorer: Scorer) -> Task:
+    prompt_key = options.prompt_key or _only_key(record, PROMPT_KEYS, "prompt_key")
+    shown_as = "question" if prompt_key == "question" else "prompt"
+    data: dict[str, Any] = {shown_as: record.text(prompt_key)}
+    if record.data.get("context") is not None:
+        data["context"] = record.text("context", blank=True)
+    if record.data.get("choices") is not None:
+        data["choices"] = record.texts("choices")
+    data["answers"] = _answers(record, options)
+    if options.scorer == "regex":
+        own = record.data.get("pattern") is not None
+        pattern = record.text("pattern") if own else options.pattern
+        data |= {"pattern": sys.intern(pattern)} if pattern else {}
+    fault = scorer.check(data)
+    if fault:
+        raise record.fault(fault)
+    kind = sys.intern(record.kind("task"))
+    task_id = record.identifier() if "id" in record.data else f"task-{_digest(data)}"
+    return Task(task_id, kind, data)
+
+
+def _answers(record: Record, options: FolderOptions) -> tuple[str, ...]:
+    present = [key for key in ANSWER_KEYS if record.data.get(key) is not None]
+    if options.scorer == "regex" and not options.answer_key and not present:
+        return ()
+    return record.texts(options.answer_key or _only_key(record, ANSWER_KEYS, "answer_key"))
+
+
+def _only_key(record: Record, keys: Sequence[str], option: str) -> str:
+    present = [key for key in keys if record.data.get(key) is not None]
+    if len(present) == 1:
+        return present[0]
+    if present:
+        found = " and ".join(f"`{key}`" for key in present)
+        raise record.fault(f"holds {found}", f"say which one counts with env.{option}")
+    wanted = " or ".join(f"`{key}`" for key in keys)
+    raise record.fault(f"{wanted} is missing", f"or name another key with env.{option}")
+
+
+def _asked(data: Mapping[str, Any]) -> str:
+    return str(data["question"] if "question" in data else data["prompt"])
+
+
+def _content(task: Task) -> str:
+    """What is asked and wanted, whatever the case, spacing or order of its parts."""
+    data = task.data
+    parts = [data.get("context", ""), _asked(data), *data.get("choices", ())]
+    return squeezed([*parts, *sorted(data["answers"])])
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+OPTIONS = frozenset(FolderOptions.model_fields)
+
+SPEC = BenchmarkSpec(
+    name="folder",
+    summary="your own tasks: a folder of splits or one task file, with a named scorer",
+    open=open_folder,
+    options=OPTIONS,
+)

@@ -1,0 +1,118 @@
+"""`skillopt eval`."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections import defaultdict
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skillopt_cli.cli.options import BenchmarkArgument, JsonOption, RunId
+from skillopt_cli.cli.running import carry_out
+from skillopt_cli.cli.wishes import with_run_flags
+from skillopt_cli.compose.build import Order
+from skillopt_cli.compose.folder import CONFIG, new_folder, run_of
+from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.compose.skill_init import read_skill
+from skillopt_cli.config.environment import read_environment
+from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.score import Measured
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import SPLITS, Split
+from skillopt_cli.engine.session import Session, evaluate_session
+from skillopt_cli.store.files import replace_text
+from skillopt_cli.ui.words import score
+
+SUMMARY = "eval_summary.json"
+
+
+@with_run_flags
+def evaluate(
+    *,
+    benchmark: BenchmarkArgument = None,
+    skill: Annotated[
+        Path | None, typer.Option("--skill", help="Skill file; --from-scratch for no skill.")
+    ] = None,
+    split: Annotated[str, typer.Option(help="train, selection or test.")] = "test",
+    run_id: RunId = "",
+    json: JsonOption = False,
+    wishes: Wishes,
+) -> None:
+    """Measure one skill on one split.
+
+    Benchmark and settings come from the run folder that holds the skill, unless BENCHMARK or
+    --config says otherwise.
+    """
+    chosen = _split(split)
+    environment = read_environment()
+    document = _skill(skill, wishes)
+    home = run_of(skill) if skill and not (benchmark or wishes.config) else None
+    if home:
+        wishes = replace(wishes, config=home / CONFIG)
+    config = settle(replace(wishes, roles=("target",)), environment).config
+    folder = new_folder(config, run_id, datetime.now().astimezone())
+    order = Order(config, environment, skill=document)
+
+    async def work(session: Session) -> dict[str, Any]:
+        measured = await evaluate_session(session, chosen)
+        result = _result(session, measured, chosen, str(skill or ""))
+        replace_text(folder / SUMMARY, jsonlib.dumps(result, ensure_ascii=False, indent=2) + "\n")
+        return result
+
+    result, _ = carry_out(folder, order, work, as_json=False)
+    if json:
+        typer.echo(jsonlib.dumps(result, ensure_ascii=False))
+    else:
+        _show(folder, result)
+
+
+def _split(name: str) -> Split:
+    if name not in SPLITS:
+        raise UsageError(f"there is no split `{name}`", f"splits: {', '.join(SPLITS)}")
+    return name
+
+
+def _skill(path: Path | None, wishes: Wishes) -> SkillDocument:
+    if path is not None:
+        return read_skill(path)
+    if wishes.flags.get("env.from_scratch"):
+        return SkillDocument("")
+    raise UsageError("no skill is named", "add --skill PATH, or --from-scratch for no skill")
+
+
+def _result(session: Session, measured: Measured, split: Split, skill: str) -> dict[str, Any]:
+    kinds: dict[str, dict[str, Any]] = defaultdict(dict)
+    for task in session.run.splits[split]:
+        kinds[task.kind][task.id] = measured.marks[task.id]
+    return {
+        "skill": skill,
+        "skill_digest": measured.skill.digest,
+        "benchmark": session.run.benchmark.name,
+        "target": session.started.target,
+        "data": session.run.benchmark.source,
+        "split": split,
+        "n_items": measured.n,
+        "scored": measured.scored,
+        "coverage": measured.coverage,
+        "hard": measured.hard,
+        "soft": measured.soft,
+        "task_types": {
+            kind: {"total": part.n, "scored": part.scored, "hard": part.hard, "soft": part.soft}
+            for kind, marks in sorted(kinds.items())
+            if (part := Measured(measured.skill, marks))
+        },
+    }
+
+
+def _show(folder: Path, result: dict[str, Any]) -> None:
+    typer.echo(
+        f"{result['split']}: hard {score(result['hard'])}, soft {score(result['soft'])}"
+        f" (n={result['n_items']}, scored {result['scored']})"
+    )
+    for kind, part in result["task_types"].items():
+        typer.echo(f"  {kind}: hard {score(part['hard'])} (n={part['total']})")
+    typer.echo(f"details: {folder}")

@@ -1,0 +1,62 @@
+"""`skillopt resume`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skillopt_cli.cli.options import AllowDrift, JsonOption
+from skillopt_cli.cli.running import carry_out, read_view
+from skillopt_cli.cli.train import show_result
+from skillopt_cli.cli.wishes import with_run_flags
+from skillopt_cli.compose.build import Order
+from skillopt_cli.compose.folder import CONFIG, find_run
+from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.config.environment import read_environment
+from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.events import RunFinished
+from skillopt_cli.engine.session import train_session
+from skillopt_cli.ui.summary import summarise
+
+
+@with_run_flags
+def resume(
+    *,
+    run: Annotated[str, typer.Argument(help="Run folder, or run id.")],
+    allow_drift: AllowDrift = False,
+    json: JsonOption = False,
+    wishes: Wishes,
+) -> None:
+    """Take up a run where it stopped.
+
+    Nothing that was journaled is paid for again. Settings of `run.*` may change freely; anything
+    else that can alter a text or a score needs --allow-drift.
+    """
+    environment = read_environment()
+    if wishes.config or wishes.preset:
+        raise UsageError(
+            "a resumed run keeps its own configuration", "change single settings with --set"
+        )
+    folder = find_run(run, Path(str(wishes.flags.get("env.out_root", "outputs"))))
+    _check_training(folder)
+    config = settle(replace(wishes, config=folder / CONFIG), environment).config
+    finished = read_view(folder).ending
+    if isinstance(finished, RunFinished) and not allow_drift:
+        typer.echo(f"{folder} is finished: nothing to do", err=True)
+        code, summary = finished.exit_code, summarise(read_view(folder))
+    else:
+        order = Order(config, environment, allow_drift=allow_drift)
+        code, summary = carry_out(folder, order, train_session, as_json=json)
+    if not json:
+        show_result(folder, summary)
+    raise typer.Exit(code)
+
+
+def _check_training(folder: Path) -> None:
+    if (folder / "eval_summary.json").exists():
+        raise UsageError(
+            f"{folder} is an evaluation, which cannot be resumed", "run `skillopt eval` again"
+        )

@@ -1,0 +1,1 @@
+"""Floor 4: from a configuration to a run. The only place that constructs collaborators."""

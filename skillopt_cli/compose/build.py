@@ -1,0 +1,221 @@
+"""A run, put together: benchmark, models, store and bus around one configuration."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from skillopt_cli.backends.doors import Doors
+from skillopt_cli.compose.folder import CONFIG, MANIFEST, dump_config
+from skillopt_cli.compose.manifest import drift, manifest, refuse_drift
+from skillopt_cli.compose.roles import Models, Wiring, open_models
+from skillopt_cli.compose.skill_init import seed_skill
+from skillopt_cli.config import RunConfig
+from skillopt_cli.core.errors import ConfigError, DataError
+from skillopt_cli.core.events import DriftAllowed, RunStarted
+from skillopt_cli.core.gate import GateRule
+from skillopt_cli.core.plan import LearningRate, TrainPlan
+from skillopt_cli.core.score import Metric
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import Split, Task
+from skillopt_cli.engine.bus import Bus, Subscriber
+from skillopt_cli.engine.session import Session
+from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.plugins import load_benchmark
+from skillopt_cli.ports import Benchmark, BenchmarkRequest
+from skillopt_cli.stages import Run
+from skillopt_cli.store.files import FileStore, replace_text
+from skillopt_cli.store.journal import Journal
+from skillopt_cli.store.lock import lock_run
+from skillopt_cli.store.scribe import Scribe
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to put together.
+
+    Attributes:
+        environment: variables by name, read once by the caller.
+        observers: displays; they cannot steer or break the run.
+        skill: the skill to evaluate; None trains, from the configured seed.
+        allow_drift: go on although conditions changed.
+        clock: Unix time in seconds.
+    """
+
+    config: RunConfig
+    environment: Mapping[str, str]
+    observers: Sequence[Subscriber] = ()
+    skill: SkillDocument | None = None
+    allow_drift: bool = False
+    clock: Callable[[], float] = time.time
+
+
+def open_benchmark(config: RunConfig) -> Benchmark:
+    """The benchmark with its tasks loaded.
+
+    Raises:
+        ConfigError: there is no such benchmark.
+        DataError: its data is missing or malformed.
+    """
+    env = config.env
+    return load_benchmark(env.name).open(
+        BenchmarkRequest(
+            split_dir=Path(env.split_dir) if env.split_dir else None,
+            data_path=Path(env.data_path) if env.data_path else None,
+            data_root=Path(env.data_root),
+            split_ratio=env.split_ratio,
+            split_seed=env.split_seed,
+            limit=env.limit,
+            options=env.options,
+        )
+    )
+
+
+def splits_in_use(config: RunConfig, benchmark: Benchmark) -> dict[Split, tuple[Task, ...]]:
+    """The tasks of each split that the run will use.
+
+    Raises:
+        DataError: more train tasks are asked for than there are.
+    """
+    train = tuple(benchmark.tasks("train"))
+    wanted = config.train.train_size
+    if wanted > len(train):
+        raise DataError(
+            f"train.train_size is {wanted}, but the train split holds {len(train)} tasks",
+            "lower it, or set 0 to take the whole split",
+        )
+    evaluation = config.evaluation
+    return {
+        "train": train[: wanted or None],
+        "selection": tuple(benchmark.tasks("selection"))[: evaluation.sel_env_num or None],
+        "test": tuple(benchmark.tasks("test"))[: evaluation.test_env_num or None],
+    }
+
+
+def shipped_prompts() -> dict[str, str]:
+    """The optimizer's prompts by name."""
+    folder = files("skillopt_cli.stages") / "prompts"
+    return {
+        entry.name.removesuffix(".md"): entry.read_text(encoding="utf-8")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".md")
+    }
+
+
+@contextmanager
+def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
+    """A session on a run folder, which is locked and kept up to date as long as it is open.
+
+    Raises:
+        RunLocked: another process writes the folder.
+        DriftRefused: the folder belongs to a run under other conditions.
+        ConfigError, DataError, BackendError: something does not fit together.
+    """
+    config = order.config
+    journal_path = Path(config.run.cache_dir or folder) / "journal.sqlite"
+    with (
+        lock_run(folder),
+        Journal(journal_path) as journal,
+        FileStore(folder, journal) as store,
+        TemporaryDirectory(prefix="skillopt-") as workspaces,
+    ):
+        scribe = Scribe(folder, store.facts())
+        bus = Bus(
+            [Subscriber("event log", store.append), Subscriber("history", scribe)],
+            order.observers,
+            order.clock,
+            store.last_number + 1,
+        )
+        doors = Doors()
+        wiring = Wiring(order.environment, doors, store, bus.emit)
+        benchmark = open_benchmark(config)
+        models = open_models(config, wiring, with_optimizer=order.skill is None)
+        run = Run(
+            config=config,
+            plan=_plan(config, benchmark),
+            benchmark=benchmark,
+            splits=splits_in_use(config, benchmark),
+            target=models.target,
+            optimizer=models.optimizer,
+            executor=LocalExecutor(Path(workspaces)),
+            store=store,
+            emit=bus.emit,
+            variants=models.variants,
+            rule=_rule(config),
+            prompts=shipped_prompts(),
+        )
+        _check_abilities(run)
+        seed = order.skill or seed_skill(config.env, benchmark.seed_skill)
+        _record_conditions(folder, run, seed, allow_drift=order.allow_drift)
+        yield Session(run, seed, _started(folder, run, models), models.live), doors
+
+
+def _plan(config: RunConfig, benchmark: Benchmark) -> TrainPlan:
+    train, optimizer = config.train, config.optimizer
+    size = train.train_size or len(benchmark.tasks("train"))
+    rate = LearningRate(
+        high=optimizer.learning_rate,
+        low=optimizer.floor,
+        scheduler=optimizer.lr_scheduler,
+        capped=optimizer.lr_control_mode != "none",
+        from_start=optimizer.lr_schedule_from_start,
+    )
+    return TrainPlan(train.num_epochs, size, train.batch_size, train.accumulation, train.seed, rate)
+
+
+def _rule(config: RunConfig) -> GateRule:
+    evaluation = config.evaluation
+    return GateRule(
+        Metric(evaluation.gate_metric, evaluation.gate_mixed_weight),
+        evaluation.min_coverage,
+        evaluation.use_gate,
+    )
+
+
+def _check_abilities(run: Run) -> None:
+    lacking = run.benchmark.needs - run.target.offers
+    if lacking:
+        raise ConfigError(
+            f"benchmark `{run.benchmark.name}` needs {', '.join(sorted(lacking))},"
+            f" which the target `{run.target.name}` does not offer",
+            "choose another --target-backend; see `skillopt backends list`",
+        )
+
+
+def _record_conditions(folder: Path, run: Run, seed: SkillDocument, *, allow_drift: bool) -> None:
+    """Write config.yaml and manifest.json, after checking them against what is there."""
+    new = manifest(run, seed)
+    path = folder / MANIFEST
+    if path.is_file():
+        changes = drift(json.loads(path.read_text(encoding="utf-8")), new)
+        if not allow_drift:
+            refuse_drift(changes)
+        if changes:
+            run.emit(DriftAllowed(tuple(changes)))
+    replace_text(folder / CONFIG, dump_config(run.config))
+    replace_text(path, json.dumps(new, ensure_ascii=False, indent=1) + "\n")
+
+
+def _started(folder: Path, run: Run, models: Models) -> RunStarted:
+    state = run.store.load_state()
+    sizes = {split: len(tasks) for split, tasks in run.splits.items()}
+    return RunStarted(
+        run_id=folder.name,
+        benchmark=run.benchmark.name,
+        done=state.done if state else 0,
+        total_steps=run.plan.total,
+        epochs=run.plan.epochs,
+        optimizer=models.names.get("optimizer", ""),
+        target=models.names["target"],
+        data=run.benchmark.source,
+        n_train=sizes["train"],
+        n_selection=sizes["selection"],
+        n_test=sizes["test"],
+        metric=run.metric.name,
+    )

@@ -1,0 +1,83 @@
+"""Run folders: where a new run goes, and where a named one is."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+import yaml
+
+from skillopt_cli.config import RunConfig
+from skillopt_cli.core.errors import DataError, UsageError
+
+CONFIG = "config.yaml"
+MANIFEST = "manifest.json"
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
+
+
+def new_folder(config: RunConfig, run_id: str, now: datetime) -> Path:
+    """Make the folder of a new run: `<out_root>/<benchmark>/<run_id>`.
+
+    Without a run id it is the local time, with -2, -3, ... appended while the name is taken.
+
+    Raises:
+        UsageError: the run id exists already, or is no plain name.
+    """
+    home = Path(config.env.out_root) / config.env.name
+    if run_id:
+        if not _RUN_ID.match(run_id):
+            raise UsageError(
+                f"the run id `{run_id}` is not a plain name", "use letters, digits, . _ and -"
+            )
+        if not _make(home / run_id):
+            raise UsageError(
+                f"the run {home / run_id} exists already", f"skillopt resume {home / run_id}"
+            )
+        return home / run_id
+    stem = now.strftime("%Y-%m-%d_%H-%M-%S")
+    number = 1
+    while not _make(folder := home / (stem if number == 1 else f"{stem}-{number}")):
+        number += 1
+    return folder
+
+
+def find_run(name: str, out_root: Path) -> Path:
+    """The folder of a run, given its path or its id under `out_root`.
+
+    Raises:
+        UsageError: there is no such run, or the id belongs to several.
+    """
+    direct = Path(name)
+    if (direct / CONFIG).is_file():
+        return direct
+    found = sorted(p.parent for p in out_root.glob(f"*/{name}/{CONFIG}")) if name else []
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listed = ", ".join(str(p) for p in found)
+        raise UsageError(f"the run id `{name}` belongs to several runs", f"name one of {listed}")
+    raise UsageError(f"there is no run `{name}`", "`skillopt runs list` shows the runs")
+
+
+def run_of(path: Path) -> Path | None:
+    """The run folder that holds `path`, None when none does."""
+    return next((p for p in path.resolve().parents if (p / CONFIG).is_file()), None)
+
+
+def dump_config(config: RunConfig) -> str:
+    """The configuration as YAML for `--config`; it holds no secret, only names of variables."""
+    values = config.model_dump(mode="json", exclude_none=True)
+    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+
+
+def _make(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise DataError(
+            f"cannot make the run folder {folder}: {error.strerror}", "choose another --out-root"
+        ) from error
+    return True

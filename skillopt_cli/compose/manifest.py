@@ -1,0 +1,91 @@
+"""The manifest: everything that can alter a text or a score of a run, and what changed of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+from skillopt_cli import __version__
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.layers import flatten
+from skillopt_cli.core.errors import DriftRefused
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.stages import Run
+
+FREE = ("run.", "env.out_root", "env.data_root", "env.split_dir", "env.data_path")
+"""Keys that alter no text and no score; where data lies does not matter, its content does."""
+
+
+def manifest(run: Run, seed: SkillDocument) -> dict[str, Any]:
+    """Versions, configuration, prompt hashes, split ids with content hashes, seed-skill digest."""
+    return {
+        "schema": 1,
+        "versions": {"skillopt": __version__, "python": platform.python_version()},
+        "config": _binding(run.config),
+        "benchmark": f"{run.benchmark.name}/{run.benchmark.version}",
+        "target": _digest(run.target.fingerprint),
+        "optimizer": _digest(run.optimizer.fingerprint if run.optimizer else ""),
+        "seed_skill": seed.digest,
+        "prompts": {name: _digest(text) for name, text in sorted(run.prompts.items())},
+        "splits": {
+            split: {task.id: task.digest[:16] for task in tasks}
+            for split, tasks in run.splits.items()
+        },
+    }
+
+
+def drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """What changed between two manifests, a line each; versions may change freely."""
+    changes: list[str] = []
+    for key in sorted({*old["config"], *new["config"]}):
+        before, after = old["config"].get(key), new["config"].get(key)
+        if before != after:
+            changes.append(f"{key}: {json.dumps(before)} -> {json.dumps(after)}")
+    for key in ("benchmark", "target", "optimizer", "seed_skill"):
+        if old[key] != new[key]:
+            changes.append(f"{key.replace('_', ' ')} is another one")
+    for name in sorted({*old["prompts"], *new["prompts"]}):
+        if old["prompts"].get(name) != new["prompts"].get(name):
+            changes.append(f"prompt {name} reads differently")
+    for split, tasks in new["splits"].items():
+        changes += _split_changes(split, old["splits"].get(split, {}), tasks)
+    return changes
+
+
+def refuse_drift(changes: list[str]) -> None:
+    """Stop a resume under changed conditions.
+
+    Raises:
+        DriftRefused: something changed; the message lists it.
+    """
+    if changes:
+        listed = "".join(f"\n  {change}" for change in changes)
+        raise DriftRefused(
+            f"the run cannot go on under changed conditions:{listed}",
+            "undo the changes, or add --allow-drift to go on and have it recorded",
+        )
+
+
+def _binding(config: RunConfig) -> dict[str, Any]:
+    return {
+        key: value
+        for key, value in flatten(config.model_dump(mode="json"))
+        if not key.startswith(FREE)
+    }
+
+
+def _split_changes(split: str, old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    if old == new and list(old) == list(new):
+        return []
+    changed = sorted(t for t in {*old, *new} if old.get(t) != new.get(t))
+    shown = ", ".join(changed[:5]) + (", ..." if len(changed) > 5 else "")
+    if not changed:
+        return [f"the {split} split has another order"]
+    return [f"the {split} split differs in {len(changed)} tasks: {shown}"]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,176 @@
+"""From what the user said to one configuration: files, variables, flags, in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.files import benchmark_layers, file_layers, preset_layers
+from skillopt_cli.config.layers import (
+    Layer,
+    Resolved,
+    assignment_layer,
+    environment_layer,
+    resolve,
+)
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.events import Role
+from skillopt_cli.plugins import load_backend, load_benchmark
+
+DEFAULT_BACKEND = "openai_compatible"
+ROLES: tuple[Role, ...] = ("optimizer", "target")
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the user said on the command line.
+
+    Attributes:
+        flags: settings by dotted key, from dedicated flags.
+        assignments: `section.key=value` texts of `--set`.
+        roles: roles the command needs; only these must be reachable.
+    """
+
+    benchmark: str = ""
+    preset: str = ""
+    config: Path | None = None
+    flags: Mapping[str, object] = field(default_factory=dict)
+    assignments: Sequence[str] = ()
+    roles: tuple[Role, ...] = ROLES
+
+
+def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
+    """The effective configuration and the source of each value. `wishes.roles` must be reachable.
+
+    Raises:
+        ConfigError: anything about it does not hold.
+    """
+    own = file_layers(wishes.config) if wishes.config else []
+    files = [*(preset_layers(wishes.preset) if wishes.preset else []), *own]
+    above = [environment_layer(environment), *_flag_layers(wishes)]
+    named = wishes.benchmark or resolve([*files, *above]).config.env.name
+    if wishes.benchmark:
+        above.append(Layer("argument BENCHMARK", {"env": {"name": wishes.benchmark}}))
+    layers = [*benchmark_layers(named), *files, *above]
+    draft = resolve(layers)
+    if named:
+        _check_options(draft)
+    elif wishes.roles:
+        raise ConfigError(
+            "no benchmark is named", "for example `skillopt train searchqa`, or env.name in YAML"
+        )
+    provider = Layer("environment", dict(_provider_values(draft, environment)))
+    settled = resolve([*benchmark_layers(named), *files, provider, *above])
+    _check_endpoints(settled.config, wishes.roles)
+    return settled
+
+
+def backend_name(config: RunConfig, role: Role) -> str:
+    """The backend of a role: its own, else the shared one, else the default."""
+    return getattr(config.model, role).backend or config.model.backend or DEFAULT_BACKEND
+
+
+def _flag_layers(wishes: Wishes) -> Iterator[Layer]:
+    for key, value in wishes.flags.items():
+        if value is not None:
+            option = FLAG_NAMES.get(key, key)
+            section, *rest = key.split(".")
+            nested: object = value
+            for name in reversed(rest):
+                nested = {name: nested}
+            yield Layer(f"flag {option}", {section: nested})
+    if wishes.assignments:
+        yield assignment_layer(wishes.assignments)
+
+
+FLAG_NAMES = {
+    "model.optimizer.name": "--optimizer-model",
+    "model.target.name": "--target-model",
+    "model.optimizer.backend": "--optimizer-backend",
+    "model.target.backend": "--target-backend",
+    "train.num_epochs": "--epochs",
+    "train.batch_size": "--batch-size",
+    "train.seed": "--seed",
+    "optimizer.learning_rate": "--learning-rate",
+    "optimizer.lr_scheduler": "--lr-scheduler",
+    "evaluation.patience": "--patience",
+    "env.skill_init": "--skill-init",
+    "env.from_scratch": "--from-scratch",
+    "env.split_dir": "--split-dir",
+    "env.out_root": "--out-root",
+    "run.workers": "--workers",
+    "run.display": "--display",
+    "run.require_improvement": "--require-improvement",
+}
+"""The dedicated flags, by the setting each one stands for."""
+
+
+def _check_options(draft: Resolved) -> None:
+    """Refuse `env` keys the benchmark does not know.
+
+    Raises:
+        ConfigError: a key is unknown to it.
+    """
+    env = draft.config.env
+    known = load_benchmark(env.name).options
+    for key in env.options:
+        if key not in known:
+            source = draft.sources.get(f"env.{key}", "")
+            shared = sorted([*type(env).model_fields, *known])
+            raise ConfigError(
+                f"unknown configuration key `env.{key}` ({source})",
+                f"benchmark `{env.name}` understands {', '.join(shared)}",
+            )
+
+
+def _provider_values(
+    draft: Resolved, environment: Mapping[str, str]
+) -> Iterator[tuple[str, dict[str, dict[str, str]]]]:
+    """What provider variables say, where nothing stronger (a flag, SKILLOPT_*) has spoken.
+
+    The key's variable is taken only when no layer names one: naming it is already a reference to
+    the environment.
+    """
+    values: dict[str, dict[str, str]] = {}
+    for role in ROLES:
+        spec = load_backend(backend_name(draft.config, role))
+        url, key_variable, model = spec.endpoint(role, environment)
+        shared, own = draft.config.model, getattr(draft.config.model, role)
+        found = {
+            "base_url": "" if _spoken(draft, role, "base_url") else url,
+            "name": "" if _spoken(draft, role, "name") else model,
+            "api_key_env": "" if own.api_key_env or shared.api_key_env else key_variable,
+        }
+        values[role] = {name: value for name, value in found.items() if value}
+    yield "model", values
+
+
+def _spoken(draft: Resolved, role: Role, name: str) -> bool:
+    """Whether a flag or a SKILLOPT_ variable sets a value for the role or for both."""
+    sources = [
+        draft.sources.get(f"model.{role}.{name}", ""),
+        draft.sources.get(f"model.{name}", ""),
+    ]
+    return any(source.startswith("flag") or source == "environment" for source in sources)
+
+
+def _check_endpoints(config: RunConfig, roles: Sequence[Role]) -> None:
+    """One clear error before any call when a role has nowhere to go.
+
+    Raises:
+        ConfigError: the default backend has neither address nor key, or a role no model.
+    """
+    for role in roles:
+        if backend_name(config, role) != DEFAULT_BACKEND:
+            continue
+        shared, own = config.model, getattr(config.model, role)
+        where = own.base_url or shared.base_url
+        if not (where or own.api_key_env or shared.api_key_env):
+            raise ConfigError(
+                f"no model endpoint is configured for the {role}",
+                "set OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY, or try --preset demo",
+            )
+        if not own.name:
+            raise ConfigError(f"no model is named for the {role}", f"add --{role}-model NAME")

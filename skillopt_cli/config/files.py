@@ -1,0 +1,99 @@
+"""Configuration files: YAML with `_base_` inheritance, the shipped ones, and named presets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from skillopt_cli.config.layers import DEFAULT, Layer
+from skillopt_cli.config.model import RunConfig
+from skillopt_cli.core.errors import ConfigError
+
+BASE = "_base_"
+SECTIONS = tuple(RunConfig.model_fields)
+
+
+def shipped() -> Path:
+    """The folder of shipped configurations, in a wheel or in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "configs"
+    return installed if installed.is_dir() else package.parent / "configs"
+
+
+def preset_names() -> list[str]:
+    """Named presets."""
+    return sorted(path.stem for path in (shipped() / "presets").glob("*.yaml"))
+
+
+def preset_layers(name: str) -> list[Layer]:
+    """The layers of a preset.
+
+    Raises:
+        ConfigError: there is no such preset.
+    """
+    path = shipped() / "presets" / f"{name}.yaml"
+    if not path.is_file():
+        raise ConfigError(f"there is no preset `{name}`", f"presets: {', '.join(preset_names())}")
+    return _renamed(file_layers(path), f"preset {name}")
+
+
+def benchmark_layers(benchmark: str) -> list[Layer]:
+    """The shipped defaults of a benchmark; none when it ships none."""
+    path = shipped() / benchmark / "default.yaml"
+    if not benchmark or not path.is_file():
+        return []
+    return _renamed(file_layers(path), f"configs/{benchmark}/default.yaml")
+
+
+def _renamed(layers: list[Layer], source: str) -> list[Layer]:
+    return [n if n.source == DEFAULT else Layer(source, n.values) for n in layers]
+
+
+def file_layers(path: Path, seen: tuple[Path, ...] = ()) -> list[Layer]:
+    """A file's layers, the files it is based on first.
+
+    Raises:
+        ConfigError: a file is missing, is not YAML, is not a mapping, or is based on itself.
+    """
+    path = path.resolve()
+    if path in seen:
+        chain = " -> ".join(p.name for p in (*seen, path))
+        raise ConfigError(f"`_base_` goes round in a circle: {chain}")
+    values = dict(_read(path))
+    base = values.pop(BASE, None)
+    for section in values:
+        if section not in SECTIONS:
+            raise ConfigError(
+                f"{path.name}: `{section}` is not a section",
+                f"sections are {', '.join(SECTIONS)}; `skillopt config import` converts"
+                " configurations of the published system",
+            )
+    # The shipped base only writes the defaults down: whatever is based on it says more.
+    shipped_base = path == (shipped() / BASE / "default.yaml").resolve()
+    layers = [Layer(DEFAULT if shipped_base else path.name, values)]
+    if base is None:
+        return layers
+    if not isinstance(base, str):
+        raise ConfigError(f"{path.name}: `_base_` is the path of one file")
+    return [*file_layers(path.parent / base, (*seen, path)), *layers]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ConfigError(f"the configuration file {path} does not exist") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from None
+    try:
+        values = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        raise ConfigError(f"{path}, line {line}: {error.problem or 'not YAML'}") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path} holds no mapping of sections")
+    return values

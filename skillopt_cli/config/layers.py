@@ -1,0 +1,194 @@
+"""Layers of settings, weakest first, and where each effective value came from.
+
+Defaults < YAML files < provider variables and `SKILLOPT_*` variables < flags. Null and the empty
+string never override anything: they mean "as before".
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from skillopt_cli.config.model import ENV_PREFIX, NESTING, RunConfig
+from skillopt_cli.config.sections import EnvConfig
+from skillopt_cli.core.errors import ConfigError
+
+DEFAULT = "default"
+ROLES = ("optimizer", "target")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Nested settings from one source, such as a file name, "environment" or "flag"."""
+
+    source: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The configuration, and the source of every value that is not a default, by dotted key."""
+
+    config: RunConfig
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every effective value as {key, value, source}, in the order of the model."""
+        return [
+            {"key": key, "value": value, "source": self.sources.get(key, DEFAULT)}
+            for key, value in flatten(self.config.model_dump(mode="json"))
+        ]
+
+
+def resolve(layers: Sequence[Layer]) -> Resolved:
+    """Merge layers, weakest first, and validate the result. Layers of defaults always come first.
+
+    Raises:
+        ConfigError: a key is unknown or a value is out of range; names key and source.
+    """
+    merged: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for layer in sorted(layers, key=lambda layer: layer.source != DEFAULT):
+        for key, value in flatten(_named_models(layer.values)):
+            if value is None or value == "":
+                continue
+            _put(merged, key, value, layer.source)
+            sources[key] = layer.source
+    try:
+        return Resolved(RunConfig(**merged), sources)
+    except ValidationError as error:
+        raise _explain(error, sources) from None
+
+
+def environment_layer(environment: Mapping[str, str]) -> Layer:
+    """Settings from `SKILLOPT_SECTION__KEY` variables.
+
+    Raises:
+        ConfigError: a variable names no section.
+    """
+    values: dict[str, Any] = {}
+    for name, text in environment.items():
+        if not name.startswith(ENV_PREFIX) or NESTING not in name:
+            continue
+        path = name[len(ENV_PREFIX) :].lower().split(NESTING)
+        if path[0] not in RunConfig.model_fields:
+            raise ConfigError(
+                f"the variable `{name}` names no section `{path[0]}`",
+                _suggestion(path[0], RunConfig.model_fields),
+            )
+        _put(values, ".".join(path), typed(".".join(path), text), "environment")
+    return Layer("environment", values)
+
+
+def assignment_layer(assignments: Sequence[str], source: str = "flag --set") -> Layer:
+    """Settings from `section.key=value` texts.
+
+    Raises:
+        ConfigError: a text has no `=` or no section.
+    """
+    values: dict[str, Any] = {}
+    for text in assignments:
+        key, equals, value = text.partition("=")
+        key = key.strip().replace("-", "_")
+        if not equals or "." not in key:
+            shown = key if equals else text.split()[0] if text.split() else ""
+            raise ConfigError(
+                f"`{shown}` is not of the form section.key=value",
+                "for example --set train.batch_size=20",
+            )
+        _put(values, key, typed(key, value), source)
+    return Layer(source, values)
+
+
+def typed(key: str, text: str) -> Any:
+    """A text as the value of `key`: kept as it is where a text is wanted, else read as YAML."""
+    if _wants_text(key):
+        return text
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Leaves of nested mappings as (dotted key, value)."""
+    for name, value in values.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, Mapping) and value:
+            yield from flatten(value, f"{key}.")
+        else:
+            yield key, value
+
+
+def _named_models(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`model.target: NAME` as `model.target.name: NAME`, so that layers merge key by key."""
+    model = values.get("model")
+    if not isinstance(model, Mapping):
+        return values
+    named = {
+        role: {"name": value} if role in ROLES and isinstance(value, str) else value
+        for role, value in model.items()
+    }
+    return {**values, "model": named}
+
+
+def _put(into: dict[str, Any], key: str, value: Any, source: str) -> None:
+    *path, last = key.split(".")
+    for name in path:
+        into = into.setdefault(name, {})
+        if not isinstance(into, dict):
+            raise ConfigError(f"`{key}` ({source}) is inside `{name}`, which holds a plain value")
+    into[last] = value
+
+
+def _wants_text(key: str) -> bool:
+    if key in [f"model.{role}" for role in ROLES]:
+        return True
+    model: type[BaseModel] = RunConfig
+    path = key.split(".")
+    for name in path[:-1]:
+        field_info = model.model_fields.get(name)
+        inner = field_info.annotation if field_info else None
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            return False
+        model = inner
+    field_info = model.model_fields.get(path[-1])
+    if field_info is None:
+        return model is not EnvConfig
+    annotation = field_info.annotation
+    return annotation is str or str in get_args(annotation)
+
+
+def _explain(error: ValidationError, sources: Mapping[str, str]) -> ConfigError:
+    """The first fault in one sentence. Values are never quoted: one might be a key."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    key = ".".join(str(part) for part in fault["loc"])
+    source = next((s for k, s in sources.items() if k == key or k.startswith(f"{key}.")), "")
+    origin = f" ({source})" if source else ""
+    if fault["type"] == "extra_forbidden":
+        if key.endswith(("api_key", "_key", "token", "secret", "password")):
+            hint = "put the key into an environment variable and name it in `api_key_env`"
+        else:
+            hint = _suggestion(key, known_keys())
+        return ConfigError(f"unknown configuration key `{key}`{origin}", hint)
+    message = fault["msg"].removeprefix("Value error, ")
+    place = f"`{key}`{origin}: " if key else ""
+    return ConfigError(f"{place}{message[0].lower()}{message[1:]}", "see `skillopt config show`")
+
+
+def known_keys() -> list[str]:
+    """Every documented key, dotted."""
+    return [key for key, _ in flatten(RunConfig().model_dump())]
+
+
+def _suggestion(wrong: str, known: Any) -> str:
+    close = difflib.get_close_matches(wrong, list(known), n=1, cutoff=0.5)
+    if not close:
+        tail = wrong.rsplit(".", 1)[-1]
+        close = [k for k in known if str(k).rsplit(".", 1)[-1] == tail][:1]
+    return f"did you mean `{close[0]}`?" if close else "`skillopt config show` lists every key"

@@ -1,0 +1,61 @@
+"""The bus: stamps each fact with number and time, and tells everyone in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from skillopt_cli.core.events import RunEvent, Stamped, SubscriberDropped
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriber:
+    """Someone who is told every fact. `name` is what the log says of one that failed."""
+
+    name: str
+    hear: Callable[[Stamped], None]
+
+
+class Bus:
+    """Fans facts out: collaborators first, then observers, each in the order given.
+
+    Collaborators, such as the store, belong to the run: what one raises ends it. Observers, such as
+    a display, cannot harm it: one that raises is dropped, which is itself a fact.
+
+    Args:
+        clock: Unix time in seconds.
+        first_number: number of the next fact; one more than the last one in the log.
+    """
+
+    def __init__(
+        self,
+        collaborators: Sequence[Subscriber],
+        observers: Sequence[Subscriber],
+        clock: Callable[[], float],
+        first_number: int = 1,
+    ) -> None:
+        self._collaborators = tuple(collaborators)
+        self._observers = list(observers)
+        self._clock = clock
+        self._next = first_number
+
+    def emit(self, event: RunEvent) -> None:
+        """Tell everyone that `event` happened.
+
+        Raises:
+            Exception: whatever a collaborator raised; those after it do not hear the fact.
+        """
+        fact = Stamped(self._next, self._clock(), event)
+        self._next += 1
+        for collaborator in self._collaborators:
+            collaborator.hear(fact)
+        dropped: list[SubscriberDropped] = []
+        for observer in tuple(self._observers):
+            try:
+                observer.hear(fact)
+            except Exception as error:  # whatever is wrong with it, the run goes on
+                self._observers.remove(observer)
+                reason = f"{type(error).__name__}: {error}"
+                dropped.append(SubscriberDropped(observer.name, reason))
+        for drop in dropped:
+            self.emit(drop)

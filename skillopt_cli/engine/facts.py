@@ -1,0 +1,44 @@
+"""Facts the loop states, built from the values it holds."""
+
+from __future__ import annotations
+
+from skillopt_cli.core.events import BaselineMeasured, StepStarted, TestMeasured
+from skillopt_cli.core.plan import StepPlan
+from skillopt_cli.core.score import Measured
+from skillopt_cli.stages import Run
+
+
+def step_started(run: Run, step: StepPlan) -> StepStarted:
+    """A step and its place in the schedule."""
+    return StepStarted(
+        step=step.number,
+        epoch=step.epoch,
+        step_in_epoch=step.step_in_epoch,
+        edit_budget=step.edit_budget,
+        raw_rate=step.raw_rate,
+        learning_rate=run.plan.rate.high,
+        scheduler=run.plan.rate.scheduler,
+    )
+
+
+def baseline_measured(run: Run, baseline: Measured) -> BaselineMeasured:
+    """The seed's scores on the selection split."""
+    return BaselineMeasured(
+        value=baseline.mean(run.metric),
+        hard=baseline.hard,
+        soft=baseline.soft,
+        scored=baseline.scored,
+        n=baseline.n,
+    )
+
+
+def test_measured(label: str, measured: Measured) -> TestMeasured:
+    """A skill's scores on the test split."""
+    return TestMeasured(
+        label=label,
+        digest=measured.skill.digest,
+        hard=measured.hard,
+        soft=measured.soft,
+        scored=measured.scored,
+        n=measured.n,
+    )

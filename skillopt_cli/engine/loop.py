@@ -1,0 +1,62 @@
+"""The training loop: what happens, in order, and nothing else."""
+
+from __future__ import annotations
+
+from skillopt_cli.core.events import GateDecided, StepSkipped, StoppedEarly
+from skillopt_cli.core.gate import gate
+from skillopt_cli.core.plan import StepPlan
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.state import TrainState, lesson_from, stop_reason
+from skillopt_cli.engine.evaluate import measure_baseline
+from skillopt_cli.engine.facts import step_started
+from skillopt_cli.stages import (
+    Run,
+    aggregate,
+    close_epoch,
+    measure_against,
+    reflect,
+    rollout,
+    select,
+    update,
+)
+
+
+async def train(run: Run, seed: SkillDocument) -> TrainState:
+    """Train from the last checkpoint, or from `seed` if there is none."""
+    state = run.store.load_state()
+    if state is None:
+        baseline = await measure_baseline(run, seed)
+        state = TrainState(current=baseline, best=baseline)
+        run.checkpoint(state)
+
+    for step in run.plan.after(state.done):
+        if reason := stop_reason(state, run.metric, run.config.evaluation.patience):
+            run.emit(StoppedEarly(reason))
+            break
+        state = await train_step(run.at(step), state, step)
+        if step.closes_epoch:
+            state = await close_epoch(run, state)
+        run.checkpoint(state)
+    return state
+
+
+async def train_step(run: Run, state: TrainState, step: StepPlan) -> TrainState:
+    """One step: roll out, reflect, aggregate, select, update, gate."""
+    run.emit(step_started(run, step))
+    skill = state.current.skill
+
+    trajectories = await rollout(run, skill, run.batch(step), draw=step.seed)
+    reflection = await reflect(run, skill, trajectories, state.lessons)
+    merged = await aggregate(run, skill, reflection.patches)
+    chosen = await select(run, skill, merged, budget=step.edit_budget)
+    candidate = await update(run, skill, chosen)
+
+    if candidate.skill == skill:
+        run.emit(StepSkipped(step.number, "no edit changed the skill"))
+        return state.after_step(step, lesson_from(step, trajectories, reflection))
+
+    measured = await measure_against(run, candidate.skill, state.current)
+    decision = gate(measured, state.current, state.best, run.rule)
+    run.emit(GateDecided(step.number, decision, measured.hard, measured.soft))
+    lesson = lesson_from(step, trajectories, reflection, chosen, decision)
+    return state.after_step(step, lesson, measured, decision)

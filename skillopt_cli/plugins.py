@@ -1,0 +1,71 @@
+"""Floor 4: plug-ins through entry points. Ours are listed there like a stranger's.
+
+A plug-in is imported only when named. A broken one is an error that names it, never "unknown".
+"""
+
+from __future__ import annotations
+
+import difflib
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar
+
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.ports import BackendSpec, BenchmarkSpec
+
+BENCHMARKS = "skillopt.benchmarks"
+BACKENDS = "skillopt.backends"
+
+S = TypeVar("S", BackendSpec, BenchmarkSpec)
+
+
+def names(group: str) -> list[str]:
+    """Names in a group, sorted."""
+    return sorted({point.name for point in entry_points(group=group)})
+
+
+def load_benchmark(name: str) -> BenchmarkSpec:
+    """A benchmark by name.
+
+    Raises:
+        ConfigError: it is unknown, or its plug-in is broken.
+    """
+    return _load(BENCHMARKS, "benchmark", name, BenchmarkSpec)
+
+
+def load_backend(name: str) -> BackendSpec:
+    """A backend by name.
+
+    Raises:
+        ConfigError: it is unknown, or its plug-in is broken.
+    """
+    return _load(BACKENDS, "backend", name, BackendSpec)
+
+
+def _load(group: str, what: str, name: str, kind: type[S]) -> S:
+    point = _find(group, what, name)
+    try:
+        spec = point.load()
+    # A plug-in is foreign code: whatever its import raises, the user must learn which one it was.
+    except Exception as error:
+        raise ConfigError(
+            f"the {what} plug-in `{name}` ({point.value}) cannot be loaded: {error!r}",
+            "reinstall or remove the package that provides it",
+        ) from error
+    if not isinstance(spec, kind):
+        raise ConfigError(
+            f"the {what} plug-in `{name}` ({point.value}) is not a {kind.__name__}",
+            "see the guide on writing plug-ins",
+        )
+    return spec
+
+
+def _find(group: str, what: str, name: str) -> EntryPoint:
+    found = {point.name: point for point in entry_points(group=group)}
+    if name in found:
+        return found[name]
+    close = difflib.get_close_matches(name, found, n=1, cutoff=0.5)
+    listed = ", ".join(sorted(found))
+    raise ConfigError(
+        f"there is no {what} `{name}`",
+        f"did you mean `{close[0]}`?" if close else f"{what}s: {listed}",
+    )

@@ -1,0 +1,21 @@
+"""Aggregate: merge the step's patches into one, failures first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from skillopt_cli.core.edits import Patch
+from skillopt_cli.core.events import EditsMerged
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.stages.reflect import keep_patch
+from skillopt_cli.stages.run import Run, announced
+
+
+async def aggregate(run: Run, skill: SkillDocument, patches: Sequence[Patch]) -> Patch:
+    """One patch; an empty one when there is nothing to merge."""
+    with announced(run, "aggregate", len(patches)):
+        proposed = [patch for patch in patches if patch.edits]
+        merged = await run.variants.aggregate(run, skill, proposed) if proposed else Patch()
+    keep_patch(run, "merged_patch.json", merged)
+    run.emit(EditsMerged(run.number, len(merged.edits)))
+    return merged

@@ -1,0 +1,101 @@
+"""Ask: the only way to the optimizer. Render, call, parse into a type, at need ask once more."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from string import Template
+from typing import Generic, TypeVar
+
+from skillopt_cli.core.errors import FatalBackendError, RequestRefused, TransientError
+from skillopt_cli.core.events import Degraded
+from skillopt_cli.core.task import ChatReply, ChatRequest, Message
+from skillopt_cli.stages.answers import UnusableAnswer, read_answer
+from skillopt_cli.stages.contracts import Contract
+from skillopt_cli.stages.run import Run
+
+C = TypeVar("C", bound=Contract)
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[C]):
+    """What is asked: a prompt by name, the text to read, the contract of the answer, and for whom.
+
+    Attributes:
+        prompt: name of the system prompt, also the name of the schema.
+        user: the material.
+        stage: for the ledger.
+        budget: edits the answer may hold, None when it is not capped.
+    """
+
+    prompt: str
+    user: str
+    contract: type[C]
+    stage: str
+    budget: int | None = None
+
+
+async def ask(run: Run, question: Question[C]) -> C | None:
+    """The optimizer's answer, or None when it stayed unusable; then a `Degraded` fact says why.
+
+    A malformed answer is asked for once more, with the fault. One cut at the token limit is a
+    failed proposal like any other: a part of an answer is never used.
+
+    Raises:
+        FatalBackendError: no call to the optimizer can succeed.
+    """
+    if run.optimizer is None:
+        raise FatalBackendError("this run has no optimizer model to ask")
+    messages = _messages(run, question)
+    fault = ""
+    for turn in range(2):
+        try:
+            reply = await run.optimizer.chat(
+                ChatRequest(
+                    messages=messages,
+                    stage=question.stage,
+                    schema=question.contract.model_json_schema(),
+                    schema_name=question.prompt,
+                    turn=turn,
+                )
+            )
+        except (TransientError, RequestRefused) as error:
+            run.emit(Degraded(question.stage, f"no answer: {error.message}"))
+            return None
+        try:
+            return _read(reply, question)
+        except UnusableAnswer as error:
+            fault = str(error)
+            _keep_raw(run, question, reply, fault)
+            messages = (*messages, *_complaint(reply, fault))
+    run.emit(Degraded(question.stage, f"unusable answer: {fault}"))
+    return None
+
+
+def _read(reply: ChatReply, question: Question[C]) -> C:
+    if reply.finish == "length":
+        raise UnusableAnswer("it was cut at the token limit")
+    return read_answer(reply.text, question.contract)
+
+
+def _messages(run: Run, question: Question[C]) -> tuple[Message, ...]:
+    budget = "any number of" if question.budget is None else f"at most {question.budget}"
+    system = Template(run.prompts[question.prompt]).substitute(budget=budget)
+    return Message("system", system), Message("user", question.user)
+
+
+def _complaint(reply: ChatReply, fault: str) -> tuple[Message, ...]:
+    """The follow-up that quotes the fault. The bad answer is shown only as far as it is short."""
+    return (
+        Message("assistant", reply.text[:4000] or "(empty)"),
+        Message(
+            "user",
+            f"That answer cannot be used: {fault}. Answer again with one complete JSON object that"
+            " follows the schema, and nothing else.",
+        ),
+    )
+
+
+def _keep_raw(run: Run, question: Question[C], reply: ChatReply, fault: str) -> None:
+    mark = hashlib.sha256(reply.text.encode()).hexdigest()[:12]
+    run.keep(f"parse_errors/{question.prompt}_{mark}.txt", f"{fault}\n\n{reply.text}\n")

@@ -1,0 +1,174 @@
+"""Attempting tasks: concurrently, through the journal, each scored or declared broken."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from skillopt_cli.core.errors import SkillOptError
+from skillopt_cli.core.events import RolloutFinished, StageName
+from skillopt_cli.core.names import safe_name
+from skillopt_cli.core.score import Score, Trajectory
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import Task
+from skillopt_cli.stages.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What attempts are made for.
+
+    Attributes:
+        folder: where copies for people go, relative to the step's folder.
+        label: which arm of a comparison, such as "seed" in the test.
+        draw: sample index of the target's behaviour; 0 when measuring, the step's seed in training.
+    """
+
+    stage: StageName
+    folder: str
+    label: str = ""
+    draw: int = 0
+
+
+async def attempt_each(
+    run: Run,
+    skill: SkillDocument,
+    tasks: Sequence[Task],
+    purpose: Purpose,
+    take: Callable[[Trajectory], bool],
+) -> None:
+    """Attempt tasks in order, `run.workers` at a time, handing each to `take` when it ends.
+
+    Once `take` returns False no further task is begun; those in flight still end and are journaled.
+    Memory does not grow with the number of tasks beyond one results row each.
+    """
+    sent = skill.sent
+    queue = iter(tasks)
+    rows: dict[str, str] = {}
+    wanted = True
+
+    async def worker() -> None:
+        nonlocal wanted
+        for task in queue:
+            if not wanted:
+                return
+            trajectory = await attempt(run, sent, task, purpose)
+            rows[task.id] = _row(trajectory)
+            wanted = take(trajectory) and wanted
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(run.config.run.workers, len(tasks))):
+                group.create_task(worker())
+    except ExceptionGroup as failures:
+        raise first_cause(failures) from failures
+    ordered = [rows[task.id] for task in tasks if task.id in rows]
+    run.keep(f"{purpose.folder}/results.jsonl", "".join(f"{row}\n" for row in ordered))
+
+
+async def attempt(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) -> Trajectory:
+    """One attempt, from the journal when it is there. A failed service makes it broken."""
+    key = rollout_key(run, skill, task, purpose.draw)
+    known = run.store.recall(key, task)
+    trajectory = known or await _make(run, skill, task, purpose.draw)
+    if known is None and trajectory.score is not None:
+        run.store.remember(key, trajectory)
+    run.keep(f"{purpose.folder}/{safe_name(task.id)}.json", _document(trajectory))
+    score = trajectory.score
+    run.emit(
+        RolloutFinished(
+            step=run.number,
+            stage=purpose.stage,
+            task=task.id,
+            hard=score.hard if score else None,
+            soft=score.soft if score else None,
+            ending=trajectory.attempt.ending,
+            recalled=known is not None,
+            error=trajectory.attempt.error,
+            label=purpose.label,
+        )
+    )
+    return trajectory
+
+
+def rollout_key(run: Run, skill: SkillDocument, task: Task, draw: int) -> str:
+    """What decides an attempt's outcome: text, task, target, scorer and draw (decision 5)."""
+    parts = (
+        skill.digest,
+        task.digest,
+        run.target.fingerprint,
+        run.benchmark.name,
+        run.benchmark.version,
+        str(draw),
+    )
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+async def _make(run: Run, skill: SkillDocument, task: Task, draw: int) -> Trajectory:
+    brief = run.benchmark.brief(task).drawn(draw)
+    made = await run.target.attempt(brief, skill, run.executor)
+    if made.ending == "broken":
+        return Trajectory(task, made, None)
+    if made.ending == "gave_up":
+        return Trajectory(task, made, Score(0.0, 0.0, "no answer was given"))
+    try:
+        return Trajectory(task, made, await run.benchmark.score(task, made))
+    # A scorer may be a plug-in's and fail in any way; that says nothing about the answer, so the
+    # attempt is broken, never wrong (method, decision 2).
+    except Exception as error:
+        broken = replace(made, ending="broken", error=f"scorer failed: {error!r}")
+        return Trajectory(task, broken, None)
+
+
+def first_cause(failures: ExceptionGroup[Exception]) -> Exception:
+    """The error to report of concurrent ones: a bug before anything else, else the first."""
+    leaves: list[Exception] = []
+    for failure in failures.exceptions:
+        leaves.append(first_cause(failure) if isinstance(failure, ExceptionGroup) else failure)
+    return next((e for e in leaves if not isinstance(e, SkillOptError)), leaves[0])
+
+
+def _row(trajectory: Trajectory) -> str:
+    score, made = trajectory.score, trajectory.attempt
+    return json.dumps(
+        {
+            "id": trajectory.task.id,
+            "task_type": trajectory.task.kind,
+            "hard": score.hard if score else None,
+            "soft": score.soft if score else None,
+            "predicted_answer": made.answer,
+            "fail_reason": made.error or (score.feedback if score and trajectory.failed else ""),
+            "agent_ok": score is not None,
+            "ending": made.ending,
+        },
+        ensure_ascii=False,
+    )
+
+
+def _document(trajectory: Trajectory) -> str:
+    score, made = trajectory.score, trajectory.attempt
+    usage = made.usage
+    return json.dumps(
+        {
+            "task_id": trajectory.task.id,
+            "task_type": trajectory.task.kind,
+            "task_digest": trajectory.task.digest,
+            "conversation": [{"role": m.role, "content": m.content} for m in made.messages],
+            "answer": made.answer,
+            "ending": made.ending,
+            "error": made.error,
+            "hard": score.hard if score else None,
+            "soft": score.soft if score else None,
+            "feedback": score.feedback if score else "",
+            "usage": {
+                "calls": usage.calls,
+                "prompt_tokens": usage.prompt_tokens,
+                "completion_tokens": usage.completion_tokens,
+            },
+        },
+        ensure_ascii=False,
+        indent=1,
+    )

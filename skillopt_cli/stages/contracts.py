@@ -1,0 +1,96 @@
+"""What the optimizer must answer, as types. Their JSON schemas are part of every request."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from skillopt_cli.core.edits import OP_ALIASES, Edit, Source
+
+
+def _name_op(value: object) -> object:
+    return OP_ALIASES.get(value.strip().lower(), value) if isinstance(value, str) else value
+
+
+def _text(value: object) -> object:
+    return "" if value is None else value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+
+
+class Contract(BaseModel):
+    """An answer of the optimizer. Unknown keys are ignored: models like to add some."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class ProposedEdit(Contract):
+    """One edit, as the optimizer writes it."""
+
+    op: Annotated[str, BeforeValidator(_name_op)] = Field(
+        description="append, insert_after, replace or delete"
+    )
+    target: Text = Field("", description="text that stands exactly once in the skill")
+    content: Text = Field("", description="the new text")
+    support: int = Field(0, ge=0, description="how many of the trajectories call for this edit")
+    evidence: Text = Field("", description="what was seen in them, in one sentence")
+
+    def edit(self, source: Source) -> Edit:
+        """The edit as a value of the core."""
+        return Edit(self.op, self.content, self.target, self.support, source, self.evidence)
+
+
+class FailurePattern(Contract):
+    """A way in which several trajectories failed."""
+
+    failure_type: str
+    count: int = Field(0, ge=0)
+    description: Text = ""
+
+
+class Analysis(Contract):
+    """An analyst's answer on a minibatch."""
+
+    reasoning: Text = ""
+    edits: list[ProposedEdit]
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """Failure patterns in words, for later steps. Successes name none."""
+        return ()
+
+
+class FailureAnalysis(Analysis):
+    """The analyst's answer on a minibatch of failures."""
+
+    failure_summary: list[FailurePattern] = Field(default_factory=list)
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The failure patterns in words."""
+        return tuple(
+            f"{p.failure_type}: {p.description}" if p.description else p.failure_type
+            for p in self.failure_summary
+        )
+
+
+class SuccessAnalysis(Analysis):
+    """The analyst's answer on a minibatch of successes."""
+
+    success_patterns: list[str] = Field(default_factory=list)
+
+
+class Merge(Contract):
+    """One patch out of several."""
+
+    reasoning: Text = ""
+    edits: list[ProposedEdit]
+
+
+class Ranking(Contract):
+    """The edits to keep, most useful first, as indices into the given list."""
+
+    reasoning: Text = ""
+    selected_indices: list[int]

@@ -1,0 +1,79 @@
+"""What the optimizer is given to read: skill, trajectories, lessons, patches, as Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from skillopt_cli.core.edits import Edit, Patch
+from skillopt_cli.core.score import Trajectory
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.state import Lesson
+from skillopt_cli.ports import Benchmark
+
+
+def skill_text(skill: SkillDocument) -> str:
+    """The current skill, whole."""
+    return f"## Current skill\n{skill.text.rstrip() or '(empty)'}"
+
+
+def trajectory_text(benchmark: Benchmark, trajectory: Trajectory, number: int) -> str:
+    """One trajectory: what was asked, what came back, and what a person would be told about it."""
+    task, score = trajectory.task, trajectory.score
+    parts = [f"## Trajectory {number}: task `{task.id}` ({task.kind})"]
+    for section in benchmark.brief(task).sections:
+        parts.append(f"### {section.title}\n{section.text}")
+    parts.append(f"### Answer\n{trajectory.attempt.answer or '(nothing)'}")
+    if score is not None:
+        parts.append(f"### Score\nhard {score.hard:g}, soft {score.soft:.3f}")
+        if score.feedback:
+            parts.append(f"### Feedback\n{score.feedback}")
+        if score.expected:
+            parts.append(f"### Expected\n{' | '.join(score.expected)}")
+    return "\n".join(parts)
+
+
+def lessons_text(lessons: Sequence[Lesson]) -> str:
+    """What earlier steps of the epoch taught; empty when there were none.
+
+    Says the same of a rejected step whether or not its measurement was settled early.
+    """
+    if not lessons:
+        return ""
+    parts = ["## Earlier steps of this epoch"]
+    for lesson in lessons:
+        parts.append(f"### Step {lesson.step}: {lesson.n_failed} of {lesson.n_total} tasks failed")
+        parts += [f"- seen: {pattern} ({count})" for pattern, count in lesson.patterns]
+        if lesson.verdict == "reject" and lesson.incumbent is not None:
+            parts.append(
+                f"These edits were rejected: together they were not better than the score of"
+                f" {lesson.incumbent:.3f} they had to beat. Do not propose them again:"
+            )
+            parts.append(edits_block(lesson.rejected))
+        elif lesson.verdict is not None:
+            parts.append(f"The edits of this step ended as: {lesson.verdict}.")
+    return "\n".join(parts)
+
+
+def patches_text(patches: Sequence[Patch]) -> str:
+    """Patches to merge, each as a JSON block."""
+    blocks = [
+        f"## Patch {number} (from {patch.source} analysis)\n{edits_block(patch.edits)}"
+        for number, patch in enumerate(patches, 1)
+    ]
+    return "\n\n".join(blocks)
+
+
+def edits_block(edits: Sequence[Edit]) -> str:
+    """Edits as a fenced JSON block."""
+    shown = [
+        {
+            "op": e.op,
+            "target": e.target,
+            "content": e.content,
+            "support": e.support,
+            "evidence": e.evidence,
+        }
+        for e in edits
+    ]
+    return f"```json\n{json.dumps({'edits': shown}, ensure_ascii=False, indent=1)}\n```"

@@ -1,0 +1,69 @@
+"""Measure: the only place where a skill gets a score, together with the text it was measured on."""
+
+from __future__ import annotations
+
+from skillopt_cli.core.gate import contest, measuring_order
+from skillopt_cli.core.score import Mark, Measured, Settled, Trajectory, mark
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import Split
+from skillopt_cli.stages.attempts import Purpose, attempt_each
+from skillopt_cli.stages.run import Run, announced
+
+
+async def measure(run: Run, skill: SkillDocument, split: Split) -> Measured:
+    """Marks of a skill on a whole split."""
+    return await _in_full(run, skill, split, Purpose("measure", split))
+
+
+async def measure_against(
+    run: Run, skill: SkillDocument, incumbent: Measured
+) -> Measured | Settled:
+    """Marks of a candidate on the selection split, or a prefix of them that settles a reject.
+
+    The incumbent's losses come first. The measurement stops as soon as no outcome of the remaining
+    tasks could make the candidate strictly better; the verdict is then that of the full measurement
+    (method, decision 3).
+    """
+    if not (run.config.evaluation.early_reject and run.rule.use_gate):
+        return await _in_full(run, skill, "selection", Purpose("measure", "selection"))
+    by_id = {task.id: task for task in run.splits["selection"]}
+    order = measuring_order(incumbent, run.metric)
+    standing = contest(incumbent, run.metric)
+    known: dict[str, Mark] = {}
+
+    def take(trajectory: Trajectory) -> bool:
+        nonlocal standing
+        known[trajectory.task.id] = mark(trajectory.score)
+        while not standing.settled and standing.done < len(order):
+            following = order[standing.done]
+            if following not in known:
+                break
+            standing = standing.after(known[following], incumbent.marks[following], run.metric)
+        return not standing.settled
+
+    if not standing.settled:
+        tasks = [by_id[task_id] for task_id in order]
+        with announced(run, "measure", len(tasks)):
+            await attempt_each(run, skill, tasks, Purpose("measure", "selection"), take)
+    if standing.settled and standing.done < len(order):
+        prefix = {task_id: known[task_id] for task_id in order[: standing.done]}
+        return Settled(skill, prefix, standing.bound, len(order))
+    return Measured(skill, {task_id: known[task_id] for task_id in by_id})
+
+
+async def measure_test(run: Run, skill: SkillDocument, label: str) -> Measured:
+    """Marks of a skill on the test split; `label` names the arm (seed, best, final, no_skill)."""
+    return await _in_full(run, skill, "test", Purpose("test", f"test/{label}", label))
+
+
+async def _in_full(run: Run, skill: SkillDocument, split: Split, purpose: Purpose) -> Measured:
+    tasks = run.splits[split]
+    marks: dict[str, Mark] = {}
+
+    def take(trajectory: Trajectory) -> bool:
+        marks[trajectory.task.id] = mark(trajectory.score)
+        return True
+
+    with announced(run, purpose.stage, len(tasks), purpose.label):
+        await attempt_each(run, skill, tasks, purpose, take)
+    return Measured(skill, {task.id: marks[task.id] for task in tasks})

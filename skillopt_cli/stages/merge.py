@@ -1,0 +1,68 @@
+"""Aggregate, with a model: merge patches in a tree, failures and successes apart, then both."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from skillopt_cli.core.edits import Edit, Patch
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.stages.ask import Question, ask
+from skillopt_cli.stages.attempts import first_cause
+from skillopt_cli.stages.contracts import Merge
+from skillopt_cli.stages.material import patches_text, skill_text
+from skillopt_cli.stages.run import Run
+
+
+async def merge_with_model(run: Run, skill: SkillDocument, patches: Sequence[Patch]) -> Patch:
+    """One patch. The two trees grow side by side; the last merge lets failures win."""
+    failures = [patch for patch in patches if patch.source == "failure"]
+    successes = [patch for patch in patches if patch.source != "failure"]
+    sides = await _together(run, skill, [("merge_failure", failures), ("merge_success", successes)])
+    merged = [side for side in sides if side is not None]
+    if len(merged) == 1:
+        return merged[0]
+    return await _merge(run, skill, "merge_final", merged)
+
+
+async def _together(
+    run: Run, skill: SkillDocument, sides: Sequence[tuple[str, list[Patch]]]
+) -> list[Patch | None]:
+    try:
+        async with asyncio.TaskGroup() as group:
+            grown = [group.create_task(_tree(run, skill, name, side)) for name, side in sides]
+    except ExceptionGroup as failures:
+        raise first_cause(failures) from failures
+    return [task.result() for task in grown]
+
+
+async def _tree(run: Run, skill: SkillDocument, prompt: str, level: list[Patch]) -> Patch | None:
+    """Merge groups of `gradient.merge_batch_size`, level by level, until one patch is left."""
+    size = run.config.gradient.merge_batch_size
+    while len(level) > 1:
+        groups = [level[start : start + size] for start in range(0, len(level), size)]
+        async with asyncio.TaskGroup() as tasks:
+            merged = [tasks.create_task(_merge(run, skill, prompt, group)) for group in groups]
+        level = [task.result() for task in merged]
+    return level[0] if level else None
+
+
+async def _merge(run: Run, skill: SkillDocument, prompt: str, group: Sequence[Patch]) -> Patch:
+    """One patch of a group; when the optimizer gives none, all its edits without repeats."""
+    if len(group) == 1:
+        return group[0]
+    source = group[0].source if prompt != "merge_final" else "merged"
+    user = f"{skill_text(skill)}\n\n{patches_text(group)}"
+    answer = await ask(run, Question(prompt, user, Merge, "aggregate"))
+    if answer is None:
+        return Patch(concatenated(group), "kept all edits: no usable merge", source)
+    return Patch(tuple(e.edit(source) for e in answer.edits), answer.reasoning, source)
+
+
+def concatenated(patches: Sequence[Patch]) -> tuple[Edit, ...]:
+    """All edits of all patches, in order, each change once."""
+    seen: dict[tuple[str, str, str], Edit] = {}
+    for patch in patches:
+        for edit in patch.edits:
+            seen.setdefault(edit.change, edit)
+    return tuple(seen.values())

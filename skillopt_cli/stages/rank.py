@@ -1,0 +1,59 @@
+"""Select, with a model: rank the edits and keep the best within the learning rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from skillopt_cli.core.edits import Edit, Patch
+from skillopt_cli.core.events import Degraded
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.stages.ask import Question, ask
+from skillopt_cli.stages.contracts import Ranking
+from skillopt_cli.stages.material import skill_text
+from skillopt_cli.stages.run import Run
+
+
+async def rank_with_model(
+    run: Run, skill: SkillDocument, merged: Patch, budget: int | None
+) -> Patch:
+    """The ranked patch. A patch within the budget needs no call."""
+    if budget is None or len(merged.edits) <= budget:
+        return merged
+    user = f"{skill_text(skill)}\n\nKeep at most {budget} edits.\n\n{_listed(merged.edits)}"
+    answer = await ask(run, Question("ranking", user, Ranking, "select", budget))
+    if answer is None:
+        return within_budget(merged, by_support(merged.edits)[:budget])
+    places = [i for i in dict.fromkeys(answer.selected_indices) if 0 <= i < len(merged.edits)]
+    if not places:
+        run.emit(Degraded("select", "the ranking named no edit of the list"))
+        places = by_support(merged.edits)
+    return within_budget(merged, places[:budget])
+
+
+def by_support(edits: Sequence[Edit]) -> list[int]:
+    """Indices of `edits`, best supported first; equals keep their order."""
+    return sorted(range(len(edits)), key=lambda i: -edits[i].support)
+
+
+def within_budget(merged: Patch, places: Sequence[int]) -> Patch:
+    """The patch with the edits at `places`; the others become `dropped`."""
+    kept = set(places)
+    return replace(
+        merged,
+        edits=tuple(merged.edits[i] for i in places),
+        dropped=tuple(e for i, e in enumerate(merged.edits) if i not in kept),
+    )
+
+
+def _listed(edits: Sequence[Edit]) -> str:
+    lines = []
+    for index, edit in enumerate(edits):
+        lines.append(f"[{index}] {edit.op} (support {edit.support})")
+        if edit.target:
+            lines.append(f"    target: {edit.target!r}")
+        if edit.content:
+            lines.append(f"    content: {edit.content!r}")
+        if edit.evidence:
+            lines.append(f"    evidence: {edit.evidence}")
+    return "\n".join(lines)

@@ -1,0 +1,18 @@
+"""Select: keep the most useful edits within the step's learning rate."""
+
+from __future__ import annotations
+
+from skillopt_cli.core.edits import Patch
+from skillopt_cli.core.events import EditsChosen
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.stages.reflect import keep_patch
+from skillopt_cli.stages.run import Run, announced
+
+
+async def select(run: Run, skill: SkillDocument, merged: Patch, budget: int | None) -> Patch:
+    """At most `budget` edits, the rest in `dropped`; `budget` None keeps every edit."""
+    with announced(run, "select", len(merged.edits)):
+        chosen = await run.variants.select(run, skill, merged, budget)
+    keep_patch(run, "ranked_edits.json", chosen)
+    run.emit(EditsChosen(run.number, chosen.edits, chosen.dropped))
+    return chosen

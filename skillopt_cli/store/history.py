@@ -1,0 +1,320 @@
+"""Folds over the log: one record per step, and what the calls of a run cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypeVar, get_args
+
+from skillopt_cli.core.edits import EditState
+from skillopt_cli.core.events import (
+    BaselineMeasured,
+    BatchScored,
+    CallMade,
+    CandidateMade,
+    CheckpointSaved,
+    Degraded,
+    EditsChosen,
+    EditsMerged,
+    GateDecided,
+    PatchesProposed,
+    Role,
+    RolloutFinished,
+    RunEvent,
+    RunStarted,
+    StageFinished,
+    StageName,
+    StageStarted,
+    Stamped,
+    StepSkipped,
+    StepStarted,
+)
+from skillopt_cli.core.gate import Verdict
+from skillopt_cli.core.task import Usage
+
+Record = dict[str, Any]
+E = TypeVar("E", bound=RunEvent)
+
+VOLATILE = ("timing", "tokens", "wall_time_s")
+"""Keys of a record that differ between two runs of the same thing; the others do not."""
+
+_RESULTS = (
+    BatchScored,
+    PatchesProposed,
+    EditsMerged,
+    EditsChosen,
+    CandidateMade,
+    StepSkipped,
+    GateDecided,
+)
+_SECONDS: Mapping[str, StageName] = {
+    "rollout_s": "rollout",
+    "reflect_s": "reflect",
+    "aggregate_s": "aggregate",
+    "select_s": "select",
+    "update_s": "update",
+    "evaluate_s": "measure",
+}
+_ACTIONS: Mapping[Verdict, str] = {
+    "new_best": "accept_new_best",
+    "accept": "accept",
+    "reject": "reject",
+    "indecisive": "indecisive",
+    "no_op": "skip_no_op",
+    "force_accept": "force_accept",
+}
+
+
+def fold_history(facts: Iterable[Stamped]) -> list[Record]:
+    """One record per recorded step, in order. Pure.
+
+    A step counts as recorded once a checkpoint, or a later process, says that it is done; what was
+    logged of steps beyond a later `RunStarted.done` is dropped, since they are worked on again.
+    Scores and means have 6 decimals, times (seconds) 1; None stands for what is not known.
+    """
+    history = History()
+    for fact in facts:
+        history.add(fact)
+    return history.records
+
+
+def spend(facts: Iterable[Stamped]) -> dict[Role, dict[str, Usage]]:
+    """What the paid calls cost, by role and stage, over all processes of the run. Pure.
+
+    Nothing is dropped: a call whose step was worked on again after a crash was still paid for.
+    """
+    totals: dict[Role, dict[str, Usage]] = {}
+    for fact in facts:
+        if isinstance(call := fact.event, CallMade):
+            stages = totals.setdefault(call.role, {})
+            stages[call.stage] = stages.get(call.stage, Usage()) + call.usage
+    return totals
+
+
+class History:
+    """The fold behind `fold_history`, one fact at a time: constant work per fact.
+
+    Attributes:
+        records: of the recorded steps, in order.
+    """
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self._open: dict[int, _Step] = {}
+        self._standings: dict[int, _Standing] = {}
+        self._baseline: float | None = None
+
+    def add(self, fact: Stamped) -> list[Record]:
+        """Take in one fact; returns what it added to `records`, which it may first have cut."""
+        match fact.event:
+            case RunStarted(done=done):
+                self._forget_after(done)
+                added = self._record(done)
+                self._open.clear()
+                return added
+            case StepStarted() as started:
+                self._open[started.step] = _Step(started, fact.time, fact.time)
+            case BaselineMeasured(value=value):
+                self._baseline = value
+            case CheckpointSaved() as checkpoint:
+                self._hear(fact)
+                self._standings[checkpoint.done] = _Standing.of(checkpoint)
+                return self._record(checkpoint.done)
+            case _:
+                self._hear(fact)
+        return []
+
+    def _hear(self, fact: Stamped) -> None:
+        """Give a fact to the step it names or, if it names none, to the step begun last."""
+        if self._open:
+            step = self._open.get(getattr(fact.event, "step", max(self._open)))
+            if step is not None:
+                step.hear(fact)
+
+    def _record(self, done: int) -> list[Record]:
+        added = []
+        for number in sorted(n for n in self._open if n <= done):
+            step = self._open.pop(number)
+            if number not in self._standings:
+                # The process died between saving the checkpoint and saying so.
+                start = _Standing(self._baseline, self._baseline, 0, 0, None)
+                self._standings[number] = self._standings.get(number - 1, start).after(step)
+            added.append(_record_of(step, self._standings[number]))
+        self.records.extend(added)
+        return added
+
+    def _forget_after(self, done: int) -> None:
+        self._standings = {n: s for n, s in self._standings.items() if n <= done}
+        while self.records and self.records[-1]["step"] > done:
+            self.records.pop()
+
+
+@dataclass(slots=True)
+class _Step:
+    """What was heard of a step that is not recorded yet."""
+
+    started: StepStarted
+    begun: float
+    latest: float
+    results: dict[type, RunEvent] = field(default_factory=dict)
+    running: dict[tuple[StageName, str], float] = field(default_factory=dict)
+    seconds: dict[StageName, float] = field(default_factory=dict)
+    tokens: dict[str, Usage] = field(default_factory=dict)
+    degraded: list[str] = field(default_factory=list)
+    broken: int = 0
+
+    def hear(self, fact: Stamped) -> None:
+        self.latest = fact.time
+        match fact.event:
+            case StageStarted(stage=stage, label=label):
+                self.running[stage, label] = fact.time
+            case StageFinished(stage=stage, label=label):
+                took = fact.time - self.running.pop((stage, label), fact.time)
+                self.seconds[stage] = self.seconds.get(stage, 0.0) + took
+            case CallMade(stage=name, usage=usage):
+                self.tokens[name] = self.tokens.get(name, Usage()) + usage
+            case RolloutFinished(ending="broken"):
+                self.broken += 1
+            case Degraded(where=where, reason=reason):
+                self.degraded.append(f"{where}: {reason}")
+            case event if isinstance(event, _RESULTS):
+                # An epoch's end may measure and decide once more under the number of its last step.
+                self.results.setdefault(type(event), event)
+
+    def result(self, kind: type[E]) -> E | None:
+        """The step's own fact of this kind."""
+        event = self.results.get(kind)
+        return event if isinstance(event, kind) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """Where a run stands after a step; None where the log does not say."""
+
+    current_score: float | None
+    best_score: float | None
+    current_step: int
+    best_step: int
+    chars: int | None
+
+    @classmethod
+    def of(cls, saved: CheckpointSaved) -> _Standing:
+        return cls(
+            saved.current_score, saved.best_score, saved.current_step, saved.best_step, saved.chars
+        )
+
+    def after(self, step: _Step) -> _Standing:
+        """The standing as the step's gate moved it."""
+        gated = step.result(GateDecided)
+        if gated is None or not gated.decision.accepted:
+            return self
+        score, number = gated.decision.candidate, step.started.step
+        made = step.result(CandidateMade)
+        moved = replace(
+            self, current_score=score, current_step=number, chars=made.chars if made else None
+        )
+        if gated.decision.verdict == "accept":
+            return moved
+        return replace(moved, best_score=score, best_step=number)
+
+
+def _record_of(step: _Step, standing: _Standing) -> Record:
+    started = step.started
+    return {
+        "step": started.step,
+        "epoch": started.epoch,
+        "step_in_epoch": started.step_in_epoch - 1,
+        **_rollout(step),
+        **_edits(step),
+        **_candidate(step),
+        **_gate(step),
+        "current_score": _score(standing.current_score),
+        "best_score": _score(standing.best_score),
+        "best_step": standing.best_step,
+        "current_origin": _origin(standing.current_step),
+        "best_origin": _origin(standing.best_step),
+        "skill_len": standing.chars,
+        "broken_attempts": step.broken,
+        "degraded": sorted(step.degraded),  # calls in flight together end in any order
+        "timing": {key: round(step.seconds.get(s, 0.0), 1) for key, s in _SECONDS.items()},
+        "tokens": {stage: asdict(usage) for stage, usage in sorted(step.tokens.items())},
+        "wall_time_s": round(step.latest - step.begun, 1),
+    }
+
+
+def _rollout(step: _Step) -> Record:
+    batch = step.result(BatchScored)
+    return {
+        "rollout_hard": _score(batch.hard) if batch else None,
+        "rollout_soft": _score(batch.soft) if batch else None,
+        "rollout_n": batch.n if batch else 0,
+        "rollout_scored": batch.scored if batch else 0,
+    }
+
+
+def _edits(step: _Step) -> Record:
+    proposed = step.result(PatchesProposed)
+    merged, ranked = step.result(EditsMerged), step.result(EditsChosen)
+    failures = proposed.failure_patches if proposed else 0
+    successes = proposed.success_patches if proposed else 0
+    return {
+        "n_patches": failures + successes,
+        "n_failure_patches": failures,
+        "n_success_patches": successes,
+        "n_edits_merged": merged.edits if merged else None,
+        "n_edits_ranked": len(ranked.chosen) if ranked else None,
+        "edit_budget": step.started.edit_budget,
+        "support_counts": [edit.support for edit in ranked.chosen] if ranked else [],
+    }
+
+
+def _candidate(step: _Step) -> Record:
+    made = step.result(CandidateMade)
+    if made is None:
+        return {"candidate_hash": None, "candidate_skill_len": None, "edit_apply_summary": None}
+    states = Counter(outcome.state for outcome in made.outcomes)
+    return {
+        "candidate_hash": made.digest[:16],
+        "candidate_skill_len": made.chars,
+        "edit_apply_summary": {
+            "total": len(made.outcomes),
+            "skipped": len(made.outcomes) - states["applied"],
+            **{state: states[state] for state in get_args(EditState)},
+        },
+    }
+
+
+def _gate(step: _Step) -> Record:
+    gated, skipped = step.result(GateDecided), step.result(StepSkipped)
+    decision = gated.decision if gated else None
+    return {
+        "selection_hard": _score(gated.hard) if gated else None,
+        "selection_soft": _score(gated.soft) if gated else None,
+        "selection_scored": decision.scored if decision else 0,
+        "selection_n": decision.n if decision else 0,
+        "gate_metric": decision.metric if decision else None,
+        "candidate_gate_score": _score(decision.candidate) if decision else None,
+        "early_rejected": decision.early if decision else False,
+        "rollouts_saved": decision.saved if decision else 0,
+        "action": _action(step),
+        "skip_reason": skipped.reason if skipped else None,
+        "fixed": list(decision.fixed) if decision else [],
+        "broke": list(decision.broke) if decision else [],
+    }
+
+
+def _action(step: _Step) -> str:
+    gated, proposed = step.result(GateDecided), step.result(PatchesProposed)
+    if gated is not None:
+        return _ACTIONS[gated.decision.verdict]
+    any_patch = proposed is not None and proposed.failure_patches + proposed.success_patches > 0
+    return "skip_no_op" if any_patch else "skip_no_patches"
+
+
+def _origin(step: int) -> str:
+    return f"step_{step:04d}" if step else "initial_skill"
+
+
+def _score(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)

@@ -1,0 +1,84 @@
+"""The last lines of a run: tests, result, cost, and what to do next."""
+
+from __future__ import annotations
+
+from skillopt_cli.core.events import RunFailed, RunFinished, TestMeasured
+from skillopt_cli.ui.reasons import why_no_change
+from skillopt_cli.ui.view import RunView
+from skillopt_cli.ui.words import count, duration, one_line, out_of, score
+
+TEST_ORDER = ("no_skill", "seed", "best", "final", "eval")
+
+_WORDS = {5: "Stopped", 130: "Interrupted"}
+
+
+def ending_lines(view: RunView, event: RunFinished | RunFailed) -> tuple[str, ...]:
+    """All that is to be said at the end, the most important line last."""
+    test = test_line(view)
+    lines = (*((test,) if test else ()), *spend_lines(view))
+    if isinstance(event, RunFinished):
+        reasons = why_no_change(view)
+        why = (f"Why no change: {reasons['sentence']}",) if reasons else ()
+        return (*lines, *why, finish_line(view, event))
+    word = _WORDS.get(event.exit_code, "Failed")
+    hints = [event.hint] if event.hint else []
+    if event.resumable and "skillopt resume" not in event.hint and view.run is not None:
+        hints.append(f"skillopt resume {view.run.run_id}")
+    failure = f"{word}: {one_line(event.message) or one_line(event.error)}"
+    return (*lines, failure, *(f"hint: {one_line(hint)}" for hint in hints))
+
+
+def test_line(view: RunView) -> str:
+    """The test results so far, or an empty text: `Test: seed 0.60 (n=100), best 0.79 (n=100)`."""
+    title = "Test" if all(label in TEST_ORDER for label in view.tests) else "Score"
+    return f"{title}: {words}" if (words := test_words(view)) else ""
+
+
+def test_words(view: RunView) -> str:
+    """The test results without a title, comma-separated."""
+    return ", ".join(_test(view, test) for test in ordered_tests(view))
+
+
+def ordered_tests(view: RunView) -> tuple[TestMeasured, ...]:
+    """Test results from no skill to final; labels of another kind come last."""
+    known = [view.tests[label] for label in TEST_ORDER if label in view.tests]
+    return (*known, *(t for label, t in view.tests.items() if label not in TEST_ORDER))
+
+
+def _test(view: RunView, test: TestMeasured) -> str:
+    soft = view.run is not None and view.run.metric == "soft"
+    name = one_line(test.label).replace("_", " ")
+    return f"{name} {score(test.soft if soft else test.hard)} ({out_of(test.scored, test.n)})"
+
+
+def finish_line(view: RunView, event: RunFinished) -> str:
+    """How the run ended, in one line."""
+    code = f" (exit {event.exit_code})" if event.exit_code else ""
+    if not view.total_steps and not event.done:
+        return f"Finished{code}: in {duration(view.wall_time)}"
+    seed = view.baseline.value if view.baseline else None
+    came = f"from step {event.best_step}" if event.best_step else "from the seed skill"
+    return (
+        f"Finished{code}: {count(event.done, 'step')} in {duration(view.wall_time)}, "
+        f"best val score {score(event.best_score)} {came} (baseline {score(seed)})"
+    )
+
+
+def spend_lines(view: RunView) -> tuple[str, ...]:
+    """What was spent, and what went wrong on the way; the second line only when something did."""
+    spend = (
+        f"Spent: target {view.spent_by('target').line}; optimizer {view.spent_by('optimizer').line}"
+    )
+    trouble = trouble_words(view)
+    return (spend, f"Trouble: {trouble}") if trouble else (spend,)
+
+
+def trouble_words(view: RunView) -> str:
+    """Retries, broken attempts and degraded paths, counted; empty when there were none."""
+    retries = sum(view.retries.values())
+    parts = [
+        f"{retries} {'retry' if retries == 1 else 'retries'}" if retries else "",
+        count(view.broken_total, "broken attempt") if view.broken_total else "",
+        *(f"{n} degraded {one_line(where)}" for where, n in view.degraded_by_place.items()),
+    ]
+    return ", ".join(part for part in parts if part)

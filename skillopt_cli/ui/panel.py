@@ -1,0 +1,261 @@
+"""The panel: a `RunView` drawn for the width, height and encoding at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from skillopt_cli.core.events import RunFailed
+from skillopt_cli.ui.ending import ending_lines, test_words, trouble_words
+from skillopt_cli.ui.parts import StageView, StepView
+from skillopt_cli.ui.verdict import gate_line
+from skillopt_cli.ui.view import RunView
+from skillopt_cli.ui.words import count, duration, edit_words, one_line, score
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_ASCII_BLOCKS = ".:-=+*#@"
+_FIXED_ROWS = 14
+
+
+@dataclass(frozen=True, slots=True)
+class RunPanel:
+    """A renderable of a run at a moment.
+
+    Args:
+        now: Unix seconds, for elapsed and remaining times.
+    """
+
+    view: RunView
+    now: float
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw within `options.max_width`; fewer decisions and edits on a low screen."""
+        room = max(2, min(10, (options.height or options.size.height) - _FIXED_ROWS))
+        plain = options.ascii_only
+        decisions = _decision_rows(self.view, max(1, room // 2))
+        edits = _edit_rows(self.view, max(1, room - len(decisions)))
+        parts: list[RenderableType] = [
+            *_facts(self.view),
+            _progress(self.view, self.now, plain),
+            _scores(self.view, plain, options.max_width),
+            *decisions,
+            *edits,
+            *_costs(self.view),
+            _clock(self.view, self.now),
+        ]
+        yield Panel(
+            Group(*(_encodable(part, plain) for part in parts)),
+            title=_readable(_title(self.view), plain),
+            title_align="left",
+            box=box.ROUNDED,
+            padding=(0, 1),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FinalPanel:
+    """What stays on the screen when a run has ended: result, tests, cost, and the next command."""
+
+    view: RunView
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw within `options.max_width`; long lines wrap, so that commands stay complete."""
+        plain = options.ascii_only
+        end = self.view.ending
+        lines: list[RenderableType] = [_scores(self.view, plain, options.max_width)]
+        lines += _decision_rows(self.view, 5)
+        if end is None:
+            lines.append(Text("the display closed before the run ended", style="yellow"))
+        else:
+            bad = isinstance(end, RunFailed) or end.exit_code
+            said = ending_lines(self.view, end)
+            lines += [Text(line, overflow="fold") for line in said[:-1]]
+            lines.append(Text(said[-1], style="bold yellow" if bad else "bold", overflow="fold"))
+        yield Panel(
+            Group(*(_encodable(line, plain) for line in lines)),
+            title=_readable(_title(self.view), plain),
+            title_align="left",
+            box=box.ROUNDED,
+            padding=(0, 1),
+        )
+
+
+def _title(view: RunView) -> Text:
+    run = view.run
+    name = f"{one_line(run.benchmark)} {one_line(run.run_id)}" if run else "starting"
+    return Text(f"skillopt {name}", style="bold", overflow="ellipsis", no_wrap=True)
+
+
+def _line(*parts: str | tuple[str, str]) -> Text:
+    return Text.assemble(*parts, overflow="ellipsis", no_wrap=True)
+
+
+def _facts(view: RunView) -> Iterator[Text]:
+    run = view.run
+    if run is None:
+        return
+    yield _line(("data    ", "dim"), one_line(run.data))
+    yield _line(
+        ("models  ", "dim"), f"target {one_line(run.target)}, optimizer {one_line(run.optimizer)}"
+    )
+
+
+def _progress(view: RunView, now: float, plain: bool) -> Table:
+    """A bar for the run and one for each stage at work, with what is left."""
+    grid = Table.grid(padding=(0, 1), expand=True)
+    grid.add_column(no_wrap=True, overflow="crop", width=18)
+    grid.add_column(ratio=1, min_width=8)
+    grid.add_column(no_wrap=True, overflow="crop", justify="right", width=26)
+    if view.total_steps:
+        newest = view.step
+        epoch = newest.plan.epoch if newest and newest.plan else None
+        epochs = f", epoch {epoch}/{view.run.epochs}" if epoch and view.run else ""
+        left = view.left(now)
+        grid.add_row(
+            Text(f"steps{epochs}"),
+            ProgressBar(total=view.total_steps, completed=min(view.done, view.total_steps)),
+            Text(f"{view.done}/{view.total_steps}  {'' if view.ending else _left(left)}".rstrip()),
+        )
+    for stage in view.stages[-3:]:
+        grid.add_row(_readable(_stage_title(view, stage), plain), *_stage_state(stage, now))
+    if not view.stages:
+        grid.add_row(
+            Text("between stages" if view.ending is None else "ended", style="dim"), "", ""
+        )
+    return grid
+
+
+def _stage_title(view: RunView, stage: StageView) -> Text:
+    place = f"{stage.step}/{view.total_steps or '?'} " if stage.step else ""
+    arm = f" {one_line(stage.label)}" if stage.label else ""
+    name = "baseline" if stage.stage == "measure" and not stage.step else stage.stage
+    return Text(f"{place}{name}{arm}", style="cyan")
+
+
+def _stage_state(stage: StageView, now: float) -> tuple[RenderableType, RenderableType]:
+    """How far a stage is: a bar where its units are attempts, calls where they are not."""
+    if not stage.attempts:
+        return "", Text(f"{count(stage.calls, 'call')}, {stage.workers} at once", style="dim")
+    total = max(1, stage.total)
+    bar = ProgressBar(total=total, completed=min(stage.done, total))
+    return bar, Text(f"{stage.done}/{stage.total}  {_left(stage.left(now))}")
+
+
+def _left(seconds: float | None) -> str:
+    return "left ?" if seconds is None else f"{duration(seconds)} left"
+
+
+def _scores(view: RunView, plain: bool, width: int) -> Text:
+    """Baseline, best and current score, and the current score's course."""
+    base = view.baseline.value if view.baseline else None
+    standing = view.standing
+    came = f" (step {standing.best_step})" if standing.best_step else ""
+    return _line(
+        ("score   ", "dim"),
+        f"base {score(base)}  best ",
+        (score(standing.best), "bold green" if standing.best_step else "bold"),
+        f"{came}  now {score(standing.current)}  ",
+        (sparkline(view.trend, limit=max(8, width // 4), plain=plain), "cyan"),
+    )
+
+
+def sparkline(values: Sequence[float | None], *, limit: int = 40, plain: bool = False) -> str:
+    """The last `limit` values as blocks between their lowest and highest; unknown ones are blank.
+
+    Values that are all equal are drawn at half height.
+    """
+    shown = values[-limit:]
+    known = [value for value in shown if value is not None]
+    if not known:
+        return ""
+    blocks = _ASCII_BLOCKS if plain else _BLOCKS
+    low, span = min(known), max(known) - min(known)
+    top = len(blocks) - 1
+    return "".join(
+        " " if v is None else blocks[round((v - low) / span * top) if span else top // 2]
+        for v in shown
+    )
+
+
+def _decision_rows(view: RunView, limit: int) -> list[Text]:
+    """The last decisions, newest last, with the tasks each candidate fixed (+) and broke (-)."""
+    rows = []
+    for step in [s for s in view.steps if s.action is not None][-limit:]:
+        style = "green" if step.accepted else "yellow"
+        if step.action == "reject":
+            style = "red"
+        rows.append(_line(("gate    ", "dim"), f"{step.number:>3}  ", (_decision(step), style)))
+    return rows
+
+
+def _decision(step: StepView) -> str:
+    if step.gate is None:
+        return f"skipped: {one_line(step.skipped or '')}"
+    decision = step.gate.decision
+    line = gate_line(decision)
+    if decision.early or decision.verdict in ("indecisive", "no_op"):
+        return line
+    return f"{line}  +{len(decision.fixed)} -{len(decision.broke)} tasks"
+
+
+def _edit_rows(view: RunView, limit: int) -> list[Text]:
+    """Edits of the newest step that has some: taken, turned down, or still being weighed."""
+    step = next((s for s in reversed(view.steps) if s.outcomes), None)
+    if step is None:
+        return []
+    waiting = step.action is None
+    kept = "+" if step.accepted else ("?" if waiting else "-")
+    rows = []
+    for outcome in step.outcomes[:limit]:
+        sign = kept if outcome.state == "applied" else "x"
+        style = {"+": "green", "-": "red", "?": "", "x": "dim"}[sign]
+        state = "" if outcome.state == "applied" else f"{outcome.state}: "
+        words = f"{state}{edit_words(outcome.edit, 60)}"
+        rows.append(_line(("edit    ", "dim"), f"{step.number:>3}  ", (f"{sign} {words}", style)))
+    hidden = len(step.outcomes) - len(rows)
+    if hidden > 0 and rows:
+        rows[-1].append(f"  (+{hidden} more)", style="dim")
+    return rows
+
+
+def _costs(view: RunView) -> Iterator[Text]:
+    for role in ("target", "optimizer"):
+        yield _line(("spent   ", "dim"), f"{role} {view.spent_by(role).line}")
+    trouble = trouble_words(view)
+    yield _line(("trouble ", "dim"), (trouble or "none", "yellow" if trouble else "dim"))
+    if test := test_words(view):
+        yield _line(("test    ", "dim"), test)
+    if view.stopped:
+        yield _line(("stopped ", "dim"), (one_line(view.stopped), "yellow"))
+
+
+def _clock(view: RunView, now: float) -> Text:
+    running = view.run is not None and view.ending is None
+    since = max(0.0, now - view.busy_until) if running else 0.0
+    saved = f", {view.saved} rollouts saved" if view.saved else ""
+    recalled = f", {view.recalled} recalled" if view.recalled else ""
+    return _line(
+        ("time    ", "dim"),
+        f"{duration(view.wall_time + since)}, {view.made} rollouts made{recalled}{saved}",
+    )
+
+
+def _encodable(part: RenderableType, plain: bool) -> RenderableType:
+    """The part as a console without Unicode can print it; only texts hold foreign words."""
+    return _readable(part, plain) if isinstance(part, Text) else part
+
+
+def _readable(text: Text, plain: bool) -> Text:
+    if not plain:
+        return text
+    text = text.copy()
+    text.plain = text.plain.encode("ascii", "replace").decode("ascii")
+    text.overflow = "crop" if text.overflow == "ellipsis" else text.overflow
+    return text

@@ -1,0 +1,176 @@
+"""The parts of a `RunView`: what is known of a step, of a stage at work, and of what was spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from skillopt_cli.core.edits import EditOutcome
+from skillopt_cli.core.events import (
+    BatchScored,
+    CandidateMade,
+    EditsChosen,
+    GateDecided,
+    PatchesProposed,
+    StageName,
+    StepStarted,
+)
+from skillopt_cli.core.task import Usage
+
+StageKey = tuple[int, StageName, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """Calls paid for. A token count is None when no call reported it.
+
+    Attributes:
+        silent: calls without a full token count; the sums are then lower bounds.
+    """
+
+    calls: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    silent: int = 0
+
+    def plus(self, usage: Usage) -> Spend:
+        """This spend and one more call's usage."""
+        counted = usage.prompt_tokens is not None and usage.completion_tokens is not None
+        return self + Spend(
+            usage.calls,
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            0 if counted else usage.calls,
+        )
+
+    def __add__(self, other: Spend) -> Spend:
+        return Spend(
+            self.calls + other.calls,
+            _sum(self.prompt_tokens, other.prompt_tokens),
+            _sum(self.completion_tokens, other.completion_tokens),
+            self.silent + other.silent,
+        )
+
+    @property
+    def total_tokens(self) -> int | None:
+        """Prompt and completion tokens together, None when neither was reported."""
+        return _sum(self.prompt_tokens, self.completion_tokens)
+
+    @property
+    def line(self) -> str:
+        """The spend in words; a sum with gaps is marked as a lower bound."""
+        calls = f"{self.calls:,} call" + ("" if self.calls == 1 else "s")
+        if not self.calls:
+            return calls
+        if self.total_tokens is None:
+            return f"{calls}, tokens unknown"
+        floor = "at least " if self.silent else ""
+        return f"{calls}, {floor}{self.total_tokens:,} tokens"
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return None if a is None and b is None else (a or 0) + (b or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The scores of the current and the best skill under the gate metric, and their steps."""
+
+    current: float | None = None
+    best: float | None = None
+    current_step: int = 0
+    best_step: int = 0
+
+
+NO_STANDING = Standing()
+
+
+@dataclass(frozen=True, slots=True)
+class StageView:
+    """A stage at work.
+
+    Attributes:
+        began: its start, in Unix seconds.
+        done: attempts ended, of `total`; stages that make no attempts count none.
+        recalled: attempts among them that the journal had: they took no time.
+        calls: model calls paid for under this stage's name.
+        moved: when the last attempt ended.
+    """
+
+    step: int
+    stage: StageName
+    label: str
+    total: int
+    workers: int
+    began: float
+    done: int = 0
+    recalled: int = 0
+    broken: int = 0
+    calls: int = 0
+    moved: float = 0.0
+    error: str = ""
+
+    @property
+    def key(self) -> StageKey:
+        """Which stage this is; a resumed run starts the same one again."""
+        return self.step, self.stage, self.label
+
+    @property
+    def attempts(self) -> bool:
+        """Whether the stage's units are attempts, and so its progress is known."""
+        return self.stage in ("rollout", "measure", "test")
+
+    def left(self, now: float) -> float | None:
+        """Seconds until the stage ends, None until a first wave of workers is back."""
+        made = self.done - self.recalled
+        if made < max(1, min(self.workers, self.total // 2)):
+            return None
+        pace = (self.moved - self.began) / made
+        return max(0.0, pace * (self.total - self.done) - max(0.0, now - self.moved))
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """What is known of a step: its facts, as far as they have happened.
+
+    Attributes:
+        began, ended: Unix seconds; `ended` is when the step was recorded for good.
+        standing: scores once the step had decided, None before.
+        skipped: why there was no candidate worth measuring.
+    """
+
+    number: int
+    began: float = 0.0
+    ended: float | None = None
+    plan: StepStarted | None = None
+    batch: BatchScored | None = None
+    proposed: PatchesProposed | None = None
+    merged: int | None = None
+    chosen: EditsChosen | None = None
+    candidate: CandidateMade | None = None
+    skipped: str | None = None
+    gate: GateDecided | None = None
+    standing: Standing | None = None
+
+    @property
+    def action(self) -> str | None:
+        """How the step ended, in the words of `history.json`; None while it has not.
+
+        `skip_no_patches`: no analyst proposed an edit. `skip_no_op`: no edit changed the skill.
+        """
+        if self.gate is not None:
+            verdict = self.gate.decision.verdict
+            return {"new_best": "accept_new_best", "no_op": "skip_no_op"}.get(verdict, verdict)
+        if self.skipped is not None:
+            offered = self.chosen is not None and (self.chosen.chosen or self.chosen.dropped)
+            return "skip_no_op" if offered else "skip_no_patches"
+        return None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the step's candidate became the current skill."""
+        return self.gate is not None and self.gate.decision.accepted
+
+    @property
+    def outcomes(self) -> tuple[EditOutcome, ...]:
+        """What became of the step's edits; empty until they were applied."""
+        return self.candidate.outcomes if self.candidate else ()

@@ -1,0 +1,245 @@
+"""Plain lines: one per notable fact, for pipes and logs. The style is documented and stable.
+
+```text
+[Step 1/8] Rollout: 20 items, 4 workers...
+[Step 1/8] Score: 0.65 -> Reflect...
+[Step 1/8] 6 edit patches generated
+[Step 1/8] Selected 4 edits (lr=8, cosine -> 7.7)
+[Step 1/8] Gate: val score 0.68 > 0.65  ACCEPT
+```
+
+Our own words are ASCII. What happens often is said rarely: retries are summed up at most every
+`RETRY_PAUSE` seconds, broken attempts once per stage, and a degraded path once per place.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TextIO, assert_never
+
+from skillopt_cli.core.events import (
+    BaselineMeasured,
+    BatchScored,
+    CallMade,
+    CallRetried,
+    CandidateMade,
+    CheckpointSaved,
+    Degraded,
+    DriftAllowed,
+    EditsChosen,
+    EditsMerged,
+    GateDecided,
+    PatchesProposed,
+    PreflightPassed,
+    RolloutFinished,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    StageFinished,
+    StageStarted,
+    Stamped,
+    StepSkipped,
+    StepStarted,
+    StoppedEarly,
+    SubscriberDropped,
+    TestMeasured,
+)
+from skillopt_cli.ui.ending import ending_lines
+from skillopt_cli.ui.parts import StageView
+from skillopt_cli.ui.verdict import gate_line
+from skillopt_cli.ui.view import (
+    ResultFact,
+    RunFact,
+    RunView,
+    StepFact,
+    WorkFact,
+    apply,
+)
+from skillopt_cli.ui.words import count, cut_rate, one_line, out_of, score
+
+RETRY_PAUSE = 30.0
+
+Lines = tuple[str, ...]
+
+
+class PlainLines:
+    """Writes a run's facts to a text stream, a line each, as they arrive.
+
+    Args:
+        stream: where the lines go, usually standard error.
+        view: what earlier processes of the run left, for a resumed run.
+    """
+
+    def __init__(self, stream: TextIO, view: RunView | None = None) -> None:
+        self._stream = stream
+        self._view = view or RunView()
+        self._told = sum(self._view.retries.values())
+        self._told_at: float | None = None
+
+    def __call__(self, fact: Stamped) -> None:
+        """Say what the fact says, if it is worth a line."""
+        before, self._view = self._view, apply(self._view, fact)
+        lines = (*self._retries(fact), *lines_of(before, self._view, fact))
+        if lines:
+            text = "".join(f"{line}\n" for line in lines)
+            self._stream.write(_fitting(text, self._stream))
+            self._stream.flush()
+
+    def _retries(self, fact: Stamped) -> Lines:
+        """A summary of the retries not told yet, when it is time for one."""
+        total = sum(self._view.retries.values())
+        last = self._view.last_retry
+        ends = isinstance(fact.event, RunFinished | RunFailed)
+        rested = self._told_at is None or fact.time - self._told_at >= RETRY_PAUSE
+        if last is None or total == self._told or not (rested or ends):
+            return ()
+        self._told, self._told_at = total, fact.time
+        return (f"Retries: {total} so far, last of the {last.role}: {one_line(last.reason)}",)
+
+
+def lines_of(before: RunView, after: RunView, fact: Stamped) -> Lines:
+    """The lines a fact is worth, given the view before and after it. Pure."""
+    event = fact.event
+    if isinstance(event, RunFact):
+        return _run_lines(after, event)
+    if isinstance(event, WorkFact):
+        return _work_lines(before, event)
+    if isinstance(event, StepFact):
+        return tuple(f"{_tag(after, event.step)} {line}" for line in _step_lines(after, event))
+    if isinstance(event, ResultFact):
+        return _result_lines(before, event)
+    assert_never(event)
+
+
+def _run_lines(view: RunView, event: RunFact) -> Lines:
+    match event:
+        case RunStarted():
+            return _start_lines(event)
+        case PreflightPassed():
+            return (f"Preflight: {event.role} {one_line(event.model)} answers",)
+        case DriftAllowed():
+            changes = "; ".join(one_line(change) for change in event.changes)
+            return (f"Drift allowed: {changes}",)
+        case SubscriberDropped():
+            return (f"Display dropped: {one_line(event.name)}: {one_line(event.reason)}",)
+        case RunFinished() | RunFailed():
+            return ending_lines(view, event)
+    assert_never(event)
+
+
+def _start_lines(event: RunStarted) -> Lines:
+    sizes = f"train {event.n_train}, selection {event.n_selection}, test {event.n_test}"
+    plan = (
+        f", {count(event.total_steps, 'step')} in {count(event.epochs, 'epoch')}"
+        if event.total_steps
+        else ""
+    )
+    lines = (
+        f"Data: {one_line(event.data)} ({sizes})",
+        f"Run: {one_line(event.benchmark)} {one_line(event.run_id)}{plan}, "
+        f"gate metric {one_line(event.metric)}",
+        f"Models: target {one_line(event.target)}, optimizer {one_line(event.optimizer)}",
+    )
+    if not event.done:
+        return lines
+    return (*lines, f"Resume: {event.done} of {count(event.total_steps, 'step')} recorded")
+
+
+def _work_lines(before: RunView, event: WorkFact) -> Lines:
+    match event:
+        case StageStarted():
+            return _stage_lines(before, event)
+        case StageFinished():
+            key = (event.step, event.stage, event.label)
+            ended = (stage for stage in before.stages if stage.key == key)
+            return tuple(_broken_line(before, s) for s in ended if s.broken)
+        case RolloutFinished() | CallMade() | CallRetried():
+            return ()
+    assert_never(event)
+
+
+def _stage_lines(view: RunView, event: StageStarted) -> Lines:
+    """A line for work that may keep a reader waiting and that no later line announces."""
+    amount = f"{count(event.total, 'item')}, {count(event.workers, 'worker')}..."
+    if event.stage == "test":
+        arm = "" if event.label == "eval" else f"{one_line(event.label).replace('_', ' ')} skill, "
+        return (f"Test: {arm}{amount}",)
+    if event.stage == "measure" and event.step == 0:
+        return (f"{'Baseline' if view.total_steps else 'Measure'}: {amount}",)
+    return (f"{_tag(view, event.step)} Rollout: {amount}",) if event.stage == "rollout" else ()
+
+
+def _broken_line(view: RunView, stage: StageView) -> str:
+    place = f"{_tag(view, stage.step)} " if stage.step else ""
+    text = f"Broken: {stage.broken} of {count(stage.done, 'attempt')} in {stage.stage}, not scored"
+    return f"{place}{text}; last: {one_line(stage.error) or 'no reason given'}"
+
+
+def _step_lines(view: RunView, event: StepFact) -> Lines:
+    match event:
+        case StepStarted() | EditsMerged():
+            return ()
+        case BatchScored():
+            soft = view.run is not None and view.run.metric == "soft"
+            part = "" if event.scored == event.n else f" ({event.scored} of {event.n} scored)"
+            return (f"Score: {score(event.soft if soft else event.hard)} -> Reflect...{part}",)
+        case PatchesProposed():
+            patches = event.failure_patches + event.success_patches
+            asked = f" ({event.asked} asked for)" if patches < event.asked else ""
+            word = "patch" if patches == 1 else "patches"
+            return (f"{patches} edit {word} generated{asked}",)
+        case EditsChosen():
+            left = f", {len(event.dropped)} left out" if event.dropped else ""
+            return (f"Selected {count(len(event.chosen), 'edit')} {_rate(view, event.step)}{left}",)
+        case CandidateMade():
+            return _outcome_lines(event)
+        case StepSkipped():
+            return (f"Skip: {one_line(event.reason)}",)
+        case GateDecided():
+            return (f"Gate: {gate_line(event.decision)}",)
+    assert_never(event)
+
+
+def _rate(view: RunView, number: int) -> str:
+    plan = next((s.plan for s in view.steps if s.number == number), None)
+    if plan is None:
+        return "(learning rate unknown)"
+    if plan.edit_budget is None:
+        return "(no limit)"
+    return f"(lr={plan.learning_rate}, {one_line(plan.scheduler)} -> {cut_rate(plan.raw_rate)})"
+
+
+def _outcome_lines(event: CandidateMade) -> Lines:
+    """What became of the chosen edits, when not all of them were applied."""
+    states = Counter(o.state for o in event.outcomes if o.state != "over_budget")
+    if set(states) <= {"applied"}:
+        return ()
+    applied = states.pop("applied", 0)
+    rest = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
+    return (f"Applied {applied} of {count(applied + states.total(), 'edit')}: {rest}",)
+
+
+def _result_lines(before: RunView, event: ResultFact) -> Lines:
+    match event:
+        case BaselineMeasured():
+            return (f"Baseline: val score {score(event.value)} ({out_of(event.scored, event.n)})",)
+        case Degraded():
+            known = event.where in before.degraded_by_place
+            return (
+                () if known else (f"Degraded: {one_line(event.where)}: {one_line(event.reason)}",)
+            )
+        case StoppedEarly():
+            return (f"Stopped early: {one_line(event.reason)}",)
+        case CheckpointSaved() | TestMeasured():
+            return ()
+    assert_never(event)
+
+
+def _tag(view: RunView, step: int) -> str:
+    return f"[Step {step}/{view.total_steps or '?'}]"
+
+
+def _fitting(text: str, stream: TextIO) -> str:
+    """The text as the stream's encoding can hold it: a task's odd letters must not stop us."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -1,0 +1,239 @@
+"""`summary.json`: a run in numbers, as one JSON document with a stable order of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from skillopt_cli.core.events import Role, RunFailed, Stamped
+from skillopt_cli.ui.parts import Spend, StepView
+from skillopt_cli.ui.reasons import why_no_change
+from skillopt_cli.ui.view import RunView, fold
+
+SCHEMA = 1
+
+Status = Literal["running", "finished", "stopped_early", "budget", "interrupted", "failed"]
+Document = dict[str, Any]
+
+_TESTS = {
+    "baseline_test": "seed",
+    "test": "best",
+    "final_test": "final",
+    "no_skill_test": "no_skill",
+}
+
+
+def summary(facts: Iterable[Stamped]) -> Document:
+    """The content of `summary.json` for a run with these facts."""
+    return summarise(fold(facts))
+
+
+def summarise(view: RunView) -> Document:
+    """The content of `summary.json` for a folded run.
+
+    Scores are in [0, 1] and None when unknown; each comes with `n` (tasks asked for), `scored` and
+    `coverage`, and where the log names it with the digest of the text it was measured on. Token
+    counts are None when no call reported them; `silent_calls` had no full count. Key names follow
+    the published `summary.json` where the meaning is the same.
+    """
+    return {
+        "schema": SCHEMA,
+        **_identity(view),
+        **_ending(view),
+        **_selection(view),
+        "best_step": view.standing.best_step,
+        "final_step": view.standing.current_step,
+        "best_gate_score": view.standing.best,
+        "final_gate_score": view.standing.current,
+        "planned_steps": view.total_steps,
+        "total_steps": len(view.steps),
+        **_counts(view.steps, "total_"),
+        "epoch_stats": _epochs(view),
+        **_tests(view),
+        "why_no_change": why_no_change(view),
+        "rollouts_made": view.made,
+        "rollouts_recalled": view.recalled,
+        "rollouts_saved": view.saved,
+        "broken": _broken(view),
+        "degraded": view.degraded_by_place,
+        "retries": _retries(view.retries),
+        "token_summary": _by_stage(view.spend),
+        "token_summary_by_role": _by_role(view),
+        "drift_allowed": list(view.drift),
+        "wall_time_s": round(view.wall_time, 3),
+    }
+
+
+def status(view: RunView) -> Status:
+    """How the run stands, in one word."""
+    if view.ending is None:
+        return "running"
+    if not isinstance(view.ending, RunFailed):
+        return "stopped_early" if view.stopped else "finished"
+    causes: dict[int, Status] = {5: "budget", 130: "interrupted"}
+    return causes.get(view.ending.exit_code, "failed")
+
+
+def _identity(view: RunView) -> Document:
+    run = view.run
+    return {
+        "run_id": run.run_id if run else None,
+        "benchmark": run.benchmark if run else None,
+        "data": run.data if run else None,
+        "optimizer": run.optimizer if run else None,
+        "target": run.target if run else None,
+        "gate_metric": run.metric if run else None,
+    }
+
+
+def _ending(view: RunView) -> Document:
+    end = view.ending
+    failed = end if isinstance(end, RunFailed) else None
+    return {
+        "status": status(view),
+        "exit_code": end.exit_code if end else None,
+        "error": failed.error if failed else None,
+        "message": failed.message if failed else None,
+        "hint": failed.hint if failed else None,
+        "resumable": failed.resumable if failed else None,
+        "stopped_early": view.stopped or None,
+    }
+
+
+def _selection(view: RunView) -> Document:
+    standing = view.standing
+    return {
+        **_seed_scores(view, "baseline_selection"),
+        **_step_scores(view, standing.best_step, "best_selection"),
+        **_step_scores(view, standing.current_step, "final_selection"),
+    }
+
+
+def _seed_scores(view: RunView, name: str) -> Document:
+    base = view.baseline
+    seed = view.tests.get("seed")
+    if base is None:
+        return _scores(name, None, None, (0, 0))
+    digest = seed.digest if seed else None
+    return _scores(name, base.hard, base.soft, (base.scored, base.n), digest)
+
+
+def _step_scores(view: RunView, number: int, name: str) -> Document:
+    """Scores of the text a step made; step 0 made the seed."""
+    if number == 0:
+        return _seed_scores(view, name)
+    step = next((s for s in view.steps if s.number == number), None)
+    if step is None or step.gate is None:
+        return _scores(name, None, None, (0, 0))
+    decision = step.gate.decision
+    digest = step.candidate.digest if step.candidate else None
+    return _scores(name, step.gate.hard, step.gate.soft, (decision.scored, decision.n), digest)
+
+
+def _scores(
+    name: str,
+    hard: float | None,
+    soft: float | None,
+    reach: tuple[int, int],
+    digest: str | None = None,
+) -> Document:
+    """The entries of one measurement; `reach` is how many tasks were scored, and asked for."""
+    scored, n = reach
+    return {
+        f"{name}_hard": hard,
+        f"{name}_soft": soft,
+        f"{name}_n": n,
+        f"{name}_scored": scored,
+        f"{name}_coverage": coverage(scored, n),
+        f"{name}_digest": digest,
+    }
+
+
+def coverage(scored: int, n: int) -> float | None:
+    """Share of tasks with a score, None when none was asked for."""
+    return scored / n if n else None
+
+
+def _counts(steps: Iterable[StepView], prefix: str = "") -> Document:
+    actions = [step.action or "" for step in steps]
+    accepts = ("accept", "accept_new_best", "force_accept")
+    return {
+        f"{prefix}accepts": sum(action in accepts for action in actions),
+        f"{prefix}rejects": actions.count("reject"),
+        f"{prefix}skips": sum(action.startswith("skip_") for action in actions),
+        f"{prefix}indecisive": actions.count("indecisive"),
+    }
+
+
+def _epochs(view: RunView) -> list[Document]:
+    epochs: dict[int, list[StepView]] = {}
+    for step in view.steps:
+        if step.plan is not None:
+            epochs.setdefault(step.plan.epoch, []).append(step)
+    return [
+        {
+            "epoch": epoch,
+            "steps": [step.number for step in steps],
+            **_counts(steps),
+            "best_score_at_epoch_end": last.best if (last := steps[-1].standing) else None,
+            "current_score_at_epoch_end": last.current if last else None,
+        }
+        for epoch, steps in sorted(epochs.items())
+    ]
+
+
+def _tests(view: RunView) -> Document:
+    document: Document = {}
+    for name, label in _TESTS.items():
+        test = view.tests.get(label)
+        reach = (test.scored, test.n) if test else (0, 0)
+        hard, soft = (test.hard, test.soft) if test else (None, None)
+        document |= _scores(name, hard, soft, reach, test.digest if test else None)
+    for name in ("test", "final_test"):
+        for kind in ("hard", "soft"):
+            document[f"{name}_delta_{kind}"] = delta(
+                document[f"{name}_{kind}"], document[f"baseline_test_{kind}"]
+            )
+    others = [t for label, t in view.tests.items() if label not in _TESTS.values()]
+    for test in others:
+        document |= _scores(test.label, test.hard, test.soft, (test.scored, test.n), test.digest)
+    return document
+
+
+def delta(value: float | None, base: float | None) -> float | None:
+    """How much a score gained, None when either is unknown."""
+    return None if value is None or base is None else value - base
+
+
+def _broken(view: RunView) -> Document:
+    stages: dict[str, int] = {}
+    for (_, stage, _), n in view.broken.items():
+        stages[stage] = stages.get(stage, 0) + n
+    return {"total": view.broken_total, "by_stage": dict(sorted(stages.items()))}
+
+
+def _retries(retries: Mapping[Role, int]) -> Document:
+    return {"total": sum(retries.values()), "by_role": dict(sorted(retries.items()))}
+
+
+def _by_stage(spend: Mapping[tuple[Role, str], Spend]) -> Document:
+    stages: dict[str, Spend] = {}
+    for (_, stage), spent in spend.items():
+        stages[stage] = stages.get(stage, Spend()) + spent
+    total = sum(stages.values(), Spend())
+    return {stage: _spent(s) for stage, s in sorted(stages.items())} | {"_total": _spent(total)}
+
+
+def _by_role(view: RunView) -> Document:
+    roles: tuple[Role, ...] = ("optimizer", "target")
+    return {role: _spent(view.spent_by(role)) for role in roles}
+
+
+def _spent(spend: Spend) -> Document:
+    return {
+        "calls": spend.calls,
+        "prompt_tokens": spend.prompt_tokens,
+        "completion_tokens": spend.completion_tokens,
+        "total_tokens": spend.total_tokens,
+        "silent_calls": spend.silent,
+    }

@@ -1,0 +1,88 @@
+"""How numbers, edits and foreign text are said in one line, the same in every display."""
+
+from __future__ import annotations
+
+import math
+
+from skillopt_cli.core.edits import Edit
+
+UNKNOWN = "unknown"
+
+_VERBS = {"append": "add", "insert_after": "insert", "replace": "replace", "delete": "delete"}
+
+
+def one_line(text: str) -> str:
+    """`text` on one line, without characters a terminal would obey.
+
+    White space runs become one space; anything else unprintable (escape codes, lone surrogates,
+    direction marks) becomes `?`.
+    """
+    joined = " ".join(text.split())
+    return (
+        joined if joined.isprintable() else "".join(c if c.isprintable() else "?" for c in joined)
+    )
+
+
+def shorten(text: str, limit: int) -> str:
+    """`text` on one line of at most `limit` characters; a cut shows as `...`."""
+    line = one_line(text)
+    if len(line) <= limit:
+        return line
+    return line[: max(0, limit - 3)].rstrip() + "..."[: max(0, limit)]
+
+
+def count(n: int, noun: str) -> str:
+    """`1 edit`, `2 edits`, `1,200 calls`: English nouns with a plain plural only."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def score(value: float | None) -> str:
+    """A score with two decimals, or the word for an unknown one."""
+    return UNKNOWN if value is None else f"{value:.2f}"
+
+
+def pair(left: float | None, right: float | None) -> tuple[str, str]:
+    """Two scores with two decimals, or as many as it takes to tell different ones apart."""
+    for decimals in (2, 3, 4):
+        shown = tuple(UNKNOWN if v is None else f"{v:.{decimals}f}" for v in (left, right))
+        if shown[0] != shown[1] or left == right:
+            break
+    return shown[0], shown[1]
+
+
+def change(value: float | None) -> str:
+    """A difference of scores with its sign."""
+    return UNKNOWN if value is None else f"{value:+.2f}"
+
+
+def out_of(scored: int, n: int) -> str:
+    """How many tasks a mean rests on: `n=40`, or `n=38 of 40` when some have no score."""
+    return f"n={n}" if scored == n else f"n={scored} of {n}"
+
+
+def cut_rate(rate: float) -> str:
+    """An unrounded learning rate with one decimal, cut and not rounded (7.77 -> 7.7)."""
+    return f"{math.floor(rate * 10 + 1e-9) / 10:.1f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds for people: `8s`, `3m 20s`, `2h 05m`."""
+    if seconds is None:
+        return UNKNOWN
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60:02d}s"
+    return f"{whole // 3600}h {whole % 3600 // 60:02d}m"
+
+
+def edit_words(edit: Edit, limit: int = 60) -> str:
+    """An edit in words; each of its texts takes at most `limit` characters."""
+    verb = _VERBS.get(edit.op, one_line(edit.op) or "(no operation)")
+    content, target = (f'"{shorten(text, limit)}"' for text in (edit.content, edit.target))
+    if edit.op == "insert_after":
+        return f"{verb} {content} after {target}"
+    if edit.op == "replace":
+        return f"{verb} {target} with {content}"
+    return f"{verb} {target if edit.op == 'delete' else content}"

@@ -1,0 +1,70 @@
+"""How the OpenAI-compatible backend finds its endpoint, and what it refuses to open."""
+
+import pytest
+from pydantic import SecretStr
+
+from skillopt_cli.backends.openai_compatible import (
+    SPEC,
+    missing,
+    open_openai_compatible,
+    resolve,
+)
+from skillopt_cli.core.errors import BackendUnusable, ConfigError
+from skillopt_cli.ports import RoleSettings
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, ("", "", "")),
+        ({"OPENAI_API_KEY": "k"}, ("https://api.openai.com/v1", "OPENAI_API_KEY", "")),
+        ({"OPENAI_BASE_URL": "http://a/v1"}, ("http://a/v1", "", "")),
+        (
+            {
+                "OPENAI_COMPATIBLE_BASE_URL": "http://b/v1",
+                "OPENAI_BASE_URL": "http://a/v1",
+                "OPENAI_COMPATIBLE_MODEL": "m",
+                "OPENAI_COMPATIBLE_API_KEY": "  ",
+                "OPENAI_API_KEY": "k",
+            },
+            ("http://b/v1", "OPENAI_API_KEY", "m"),
+        ),
+        (
+            {
+                "TARGET_OPENAI_COMPATIBLE_BASE_URL": "http://c/v1",
+                "TARGET_OPENAI_COMPATIBLE_API_KEY": "t",
+                "TARGET_OPENAI_COMPATIBLE_MODEL": "small",
+                "OPTIMIZER_OPENAI_COMPATIBLE_MODEL": "big",
+                "OPENAI_COMPATIBLE_BASE_URL": "http://b/v1",
+                "OPENAI_COMPATIBLE_API_KEY": "s",
+            },
+            ("http://c/v1", "TARGET_OPENAI_COMPATIBLE_API_KEY", "small"),
+        ),
+    ],
+)
+def test_the_target_is_resolved_role_first_then_shared_then_openai(environment, expected):
+    assert resolve("target", environment) == expected
+
+
+def test_the_spec_says_what_is_missing():
+    assert SPEC.missing({"OPENAI_API_KEY": "k"}) == ""
+    assert SPEC.missing({"TARGET_OPENAI_COMPATIBLE_BASE_URL": "http://a/v1"}) != ""
+    assert "OPENAI_COMPATIBLE_BASE_URL" in missing({})
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8000/v1", "ftp://host/v1", "http://", "http://h:port/v1"]
+)
+def test_an_address_that_is_none_is_a_configuration_error(url):
+    with pytest.raises(ConfigError, match="base_url"):
+        open_openai_compatible(RoleSettings("target", "m", url))
+
+
+def test_a_missing_model_name_and_an_unsendable_key_are_refused_at_once():
+    with pytest.raises(BackendUnusable, match="no model"):
+        open_openai_compatible(RoleSettings("target", "", "http://h/v1"))
+    with pytest.raises(BackendUnusable) as caught:
+        open_openai_compatible(
+            RoleSettings("target", "m", "http://h/v1", SecretStr("sk-canary\nÄ"))
+        )
+    assert "canary" not in f"{caught.value!r}{caught.value.hint}"

@@ -1,0 +1,183 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from task_files import write_json, write_lines, write_splits
+
+from skillopt_cli.benchmarks.folder import SPEC
+from skillopt_cli.core.errors import ConfigError, DataError
+from skillopt_cli.core.task import SPLITS, Attempt
+from skillopt_cli.ports import Benchmark, BenchmarkRequest
+from skillopt_cli.testing.benchmark import check_benchmark
+
+
+def task(name: str, **more: Any) -> dict[str, Any]:
+    return {"prompt": f"Say {name}.", "answer": name, **more}
+
+
+def opened(path: Path, **options: Any) -> Benchmark:
+    return SPEC.open(BenchmarkRequest(data_path=path, options=options))
+
+
+def refusal(path: Path, **options: Any) -> DataError:
+    with pytest.raises(DataError) as caught:
+        opened(path, **options)
+    return caught.value
+
+
+def one(tmp_path: Path, record: dict[str, Any], **options: Any) -> Benchmark:
+    """A benchmark whose train split is `record`."""
+    more = [
+        record | {key: f"{record[key]} {n}" for key in ("prompt", "question") if key in record}
+        for n in (1, 2)
+    ]
+    folder = write_splits(tmp_path, [record], more[:1], more[1:])
+    return SPEC.open(BenchmarkRequest(split_dir=folder, options=options))
+
+
+CASES = [
+    ("exact", {"prompt": "Say yes.", "answer": "yes"}),
+    ("f1", {"question": "Who?", "answers": ["Ada Lovelace", "Lovelace"], "context": "Ada."}),
+    ("contains", {"prompt": "Name a colour.", "reference": "red", "kind": "colour"}),
+    ("numeric", {"prompt": "Count.", "answer": 1234}),
+    ("regex", {"prompt": "A date.", "answer": "2024-01-31", "pattern": r"^\d{4}-\d\d-\d\d$"}),
+    ("choice", {"question": "Which?", "answer": "B", "choices": ["one", "two", "three"]}),
+]
+
+
+@pytest.mark.parametrize(("scorer", "record"), CASES)
+async def test_every_scorer_keeps_the_contract(
+    tmp_path: Path, scorer: str, record: dict[str, Any]
+) -> None:
+    await check_benchmark(one(tmp_path, record, scorer=scorer))
+
+
+def test_a_brief_shows_context_task_and_options_but_no_reference(tmp_path: Path) -> None:
+    record = {"prompt": "Pick.", "context": "C", "choices": ["one", "two"], "answer": "two"}
+    benchmark = one(tmp_path, record, scorer="choice", role="You pick.", answer_format="Say it.")
+    brief = benchmark.brief(benchmark.tasks("train")[0])
+    assert brief.prompt == "## Context\nC\n\n## Task\nPick.\n\n## Options\nA. one\nB. two"
+    assert (brief.role, brief.answer_format) == ("You pick.", "Say it.")
+
+
+def test_the_pattern_is_in_no_brief_and_no_feedback(tmp_path: Path) -> None:
+    benchmark = one(tmp_path, {"prompt": "A date.", "pattern": "canary+"}, scorer="regex")
+    made = benchmark.tasks("train")[0]
+    assert "canary" not in repr(benchmark.brief(made))
+
+
+async def test_regex_takes_the_option_where_the_record_has_none(tmp_path: Path) -> None:
+    records = [task("aa"), task("b", pattern="^b$"), task("a")]
+    benchmark = opened(write_lines(tmp_path / "t.jsonl", records), scorer="regex", pattern="^a+$")
+    tasks = {t.data["prompt"]: t for split in SPLITS for t in benchmark.tasks(split)}
+    assert (await benchmark.score(tasks["Say a."], Attempt("aaa"))).hard == 1.0
+    assert (await benchmark.score(tasks["Say b."], Attempt("aaa"))).hard == 0.0
+
+
+def test_a_bad_pattern_is_refused_by_record(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", [task("a", pattern="a"), task("b", pattern="(b")])
+    assert refusal(path, scorer="regex").message.startswith(
+        f"{path}, line 2: `pattern` is not a regular expression ("
+    )
+
+
+def test_missing_ids_come_from_the_content(tmp_path: Path) -> None:
+    records = [task("a"), task("b"), task("c", id="own")]
+    first = opened(write_lines(tmp_path / "a.jsonl", records))
+    second = opened(write_json(tmp_path / "b.json", records[::-1]))
+    for split in SPLITS:
+        assert [t.id for t in first.tasks(split)] == [t.id for t in second.tasks(split)]
+    ids = {t.id for split in SPLITS for t in first.tasks(split)}
+    assert "own" in ids
+    assert len(ids) == 3
+
+
+def test_equal_records_without_ids_are_refused_as_repeated(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", [task("a"), task("b"), task("a")])
+    assert refusal(path).message.endswith(f"in {path}, line 1 and in {path}, line 3")
+
+
+def test_one_prompt_over_many_contexts_is_not_leakage(tmp_path: Path) -> None:
+    records = [
+        {"prompt": "Good or bad?", "context": f"review {i}", "answer": "good"} for i in range(10)
+    ]
+    benchmark = opened(write_lines(tmp_path / "t.jsonl", records))
+    assert len(benchmark.tasks("test")) == 7
+
+
+def test_keys_can_be_named(tmp_path: Path) -> None:
+    records = [{"q": f"Say {n}.", "gold": n, "prompt": "noise", "answer": 0} for n in "abc"]
+    path = write_lines(tmp_path / "t.jsonl", records)
+    benchmark = opened(path, prompt_key="q", answer_key="gold")
+    made = benchmark.tasks("train")[0]
+    assert made.data["prompt"].startswith("Say ")
+    assert made.data["answers"] in {("a",), ("b",), ("c",)}
+    assert refusal(path, prompt_key="nope").message == f"{path}, line 1: `nope` is missing"
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"answer": "a"}, "`prompt` or `question` is missing"),
+        ({"prompt": "p"}, "`answer` or `answers` or `reference` is missing"),
+        ({"prompt": "p", "question": "q", "answer": "a"}, "holds `prompt` and `question`"),
+        ({"prompt": "p", "answer": "a", "answers": ["b"]}, "holds `answer` and `answers`"),
+        ({"prompt": "p", "answer": ""}, "`answer` is empty"),
+        ({"prompt": "p", "answer": "a", "kind": 3}, "`kind` is a number, not text"),
+        ({"prompt": "p", "answer": "a", "id": ""}, "`id` is empty"),
+        ({"prompt": "p", "answer": {"x": 1}}, "`answer` is an object, not text"),
+    ],
+)
+def test_unusable_records_are_refused_by_place(
+    tmp_path: Path, record: dict[str, Any], message: str
+) -> None:
+    path = write_lines(tmp_path / "t.jsonl", [task("a"), record])
+    assert refusal(path).message == f"{path}, line 2: {message}"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scorer": "exactly"}, "env.scorer: Input should be 'exact'"),
+        ({"tolerance": "-1"}, "env.tolerance: tolerance `-1` is not"),
+        ({"tolerance": [1]}, "env.tolerance: "),
+        ({"role": 3}, "env.role: "),
+        ({"scorrer": "exact"}, "env.scorrer is not an option of the folder benchmark"),
+    ],
+)
+def test_bad_options_are_refused_by_key(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    path = write_lines(tmp_path / "t.jsonl", [task(n) for n in "abc"])
+    with pytest.raises(ConfigError) as caught:
+        opened(path, **options)
+    assert caught.value.message.startswith(message)
+
+
+def test_a_misspelt_option_gets_a_suggestion(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        SPEC.open(BenchmarkRequest(options={"scorrer": "exact"}))
+    assert caught.value.hint == "did you mean env.scorer"
+
+
+def test_without_tasks_it_says_what_to_set(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        SPEC.open(BenchmarkRequest(data_root=tmp_path))
+    assert "env.split_dir" in caught.value.hint
+
+
+def test_the_version_follows_what_can_change_a_score(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", [task(str(n)) for n in range(3)])
+    versions = [
+        opened(path, **options).version
+        for options in (
+            {},
+            {"seed_skill": "Be brief."},
+            {"scorer": "numeric"},
+            {"scorer": "numeric", "tolerance": 1},
+            {"role": "You."},
+        )
+    ]
+    assert versions[0] == versions[1]
+    assert len(set(versions)) == 4
+    assert opened(path, seed_skill="Be brief.").seed_skill == "Be brief."

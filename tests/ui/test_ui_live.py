@@ -1,0 +1,153 @@
+"""The panel: golden drawings, no overflow, no markup, and not too many of them."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+from facts import accepted_step, begun, one_of_each, opening, proposing, stamp, states
+from rich.cells import cell_len
+from rich.console import Console
+from snapshots import assert_golden
+
+from skillopt_cli.core import events as ev
+from skillopt_cli.core.edits import Edit, EditOutcome
+from skillopt_cli.ui.live import REFRESHES_PER_SECOND, LivePanel
+from skillopt_cli.ui.panel import FinalPanel, RunPanel, sparkline
+from skillopt_cli.ui.view import RunView, fold
+
+NASTY = (
+    "[bold]b[/bold] [/] [red",
+    "\x1b[31mred\x1b[0m",
+    "line\nbreak\r\ttab",
+    "東京" * 200,
+    "\ud800 \u202e \x00",
+    "",
+)
+
+
+def console(width: int, height: int = 40, encoding: str = "utf-8") -> Console:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n")
+    return Console(file=stream, width=width, height=height, color_system=None, force_terminal=True)
+
+
+def drawn(part: object, screen: Console) -> str:
+    screen.print(part)
+    screen.file.flush()
+    raw: bytes = screen.file.buffer.getvalue()  # type: ignore[attr-defined]
+    return raw.decode(screen.encoding)
+
+
+def nasty_view(text: str) -> RunView:
+    edit = Edit("replace", text, text, source="failure")
+    outcomes = (EditOutcome(edit, "applied"), EditOutcome(Edit(text, text), "invalid", text))
+    facts: list[ev.RunEvent] = [
+        begun(run_id=text, benchmark=text, data=text, target=text, optimizer=text),
+        *opening()[1:],
+        *accepted_step(1),
+        *proposing(2)[:-1],
+        ev.CandidateMade(2, text, 1, outcomes),
+        ev.StageStarted(2, "test", 5, 1, text),
+        ev.Degraded(text, text),
+        ev.TestMeasured(text, text, 0.5, 0.5, 1, 1),
+        ev.StoppedEarly(text),
+    ]
+    return fold(stamp(facts))
+
+
+@pytest.mark.parametrize("width", [60, 100, 160])
+def test_golden_panels(width: int) -> None:
+    parts = []
+    for name, facts in states().items():
+        view = fold(stamp(facts))
+        parts.append(f"# {name}\n{drawn(RunPanel(view, view.time + 2), console(width))}")
+    for name in ("finished", "barren", "failed"):
+        view = fold(stamp(states()[name]))
+        parts.append(f"# final {name}\n{drawn(FinalPanel(view), console(width))}")
+    assert_golden(f"panels_{width}.txt", "\n".join(parts))
+
+
+@pytest.mark.parametrize("width", [60, 61, 79, 100, 200])
+@pytest.mark.parametrize("name", states())
+def test_panels_fill_the_width_and_never_more(name: str, width: int) -> None:
+    view = fold(stamp(states()[name]))
+    for part in (RunPanel(view, view.time), FinalPanel(view)):
+        assert {cell_len(line) for line in drawn(part, console(width)).splitlines()} == {width}
+
+
+@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_odd_words_are_shown_not_obeyed(text: str, encoding: str) -> None:
+    view = nasty_view(text)
+    ended = fold(stamp([ev.RunFailed(text, text, text, 1, True)]), view)
+    for part in (RunPanel(view, view.time), FinalPanel(ended)):
+        shown = drawn(part, console(80, encoding=encoding))
+        assert "\x1b" not in shown
+        assert {cell_len(line) for line in shown.splitlines()} == {80}
+    if text.startswith("[bold]"):
+        assert "[bold]b[/bold] [/] [red" in drawn(RunPanel(view, view.time), console(120))
+
+
+def test_a_low_screen_shows_less() -> None:
+    view = fold(stamp(states()["skipped"]))
+    full = drawn(RunPanel(view, view.time), console(100, height=40)).splitlines()
+    low = drawn(RunPanel(view, view.time), console(100, height=16)).splitlines()
+    assert len(low) < len(full)
+    assert len(low) <= 16
+    assert any("3  skipped" in line for line in low)
+
+
+def test_an_ascii_console_gets_ascii() -> None:
+    view = fold(stamp(states()["rollout"]))
+    assert drawn(RunPanel(view, view.time), console(100, encoding="ascii")).isascii()
+
+
+def test_remaining_time_is_not_made_up() -> None:
+    view = fold(stamp(states()["started"]))
+    assert "0/3  left ?" in drawn(RunPanel(view, view.time), console(100))
+
+
+def test_sparkline() -> None:
+    assert sparkline([]) == ""
+    assert sparkline([None, 0.0, 0.5, 1.0]) == " ▁▅█"
+    assert sparkline([0.5, 0.5]) == "▄▄"
+    assert sparkline([0.0, 1.0, 0.0], limit=2, plain=True) == "@."
+
+
+def test_every_fact_can_be_drawn() -> None:
+    panel = LivePanel(console(80), clock=lambda: 0.0, beat=False)
+    with panel:
+        for fact in stamp(one_of_each()):
+            panel(fact)
+            panel.draw()
+
+
+def test_the_final_summary_stays() -> None:
+    screen = console(100)
+    with LivePanel(screen, clock=lambda: 0.0, beat=False) as panel:
+        for fact in stamp(states()["finished"]):
+            panel(fact)
+    screen.file.flush()
+    text = screen.file.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    last = text[text.rindex("╭") :]
+    assert "Test: seed 0.60 (n=100), best 0.79 (n=100)" in last
+    assert "Finished: 3 steps" in last
+
+
+def test_a_flood_of_facts_draws_no_more_than_the_beat() -> None:
+    draws = 0
+
+    def clock() -> float:
+        nonlocal draws
+        draws += 1
+        return 0.0
+
+    facts = stamp(states()["finished"]) * 30
+    began = time.monotonic()
+    with LivePanel(console(80), clock=clock) as panel:
+        for fact in facts:
+            panel(fact)
+    seconds = time.monotonic() - began
+    # One drawing at the start and one at the end come on top of the beat.
+    assert 1 <= draws <= 3 + seconds * REFRESHES_PER_SECOND

@@ -1,0 +1,231 @@
+"""Plain lines: the documented style, to the letter."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from facts import begun, one_of_each, opening, proposing, retries, skipped_step, stamp, states
+from snapshots import assert_golden
+
+from skillopt_cli.core import events as ev
+from skillopt_cli.core.edits import Edit
+from skillopt_cli.core.gate import GateDecision
+from skillopt_cli.store.codec import load_fact
+from skillopt_cli.ui.jsonlines import JsonLines
+from skillopt_cli.ui.plain import PlainLines, lines_of
+from skillopt_cli.ui.verdict import gate_line
+from skillopt_cli.ui.view import apply, fold
+
+SILENT = {
+    ev.StepStarted,
+    ev.StageFinished,
+    ev.RolloutFinished,
+    ev.CallMade,
+    ev.EditsMerged,
+    ev.CheckpointSaved,
+    ev.TestMeasured,
+    ev.CallRetried,
+}
+
+
+def written(facts: list[ev.RunEvent], *, pace: float = 1.0) -> str:
+    stream = io.StringIO()
+    plain = PlainLines(stream)
+    for fact in stamp(facts, pace=pace):
+        plain(fact)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("name", ["finished", "barren", "failed"])
+def test_golden_lines(name: str) -> None:
+    assert_golden(f"plain_{name}.txt", written(states()[name]))
+
+
+def test_the_documented_step() -> None:
+    edits = tuple(Edit("append", f"rule {i}") for i in range(4))
+    decision = GateDecision("new_best", "hard", 0.68, 0.65, 0.65, 40, 40)
+    text = written([
+        begun(total_steps=8),
+        ev.StepStarted(1, 1, 1, 8, 7.7716, 8, "cosine"),
+        ev.StageStarted(1, "rollout", 20, 4),
+        ev.BatchScored(1, 0.65, 0.7, 7, 20, 20),
+        ev.PatchesProposed(1, 6, 4, 2, 9),
+        ev.EditsMerged(1, 4),
+        ev.EditsChosen(1, edits, ()),
+        ev.GateDecided(1, decision, 0.68, 0.7),
+    ])
+    assert text.splitlines()[3:] == [
+        "[Step 1/8] Rollout: 20 items, 4 workers...",
+        "[Step 1/8] Score: 0.65 -> Reflect...",
+        "[Step 1/8] 6 edit patches generated",
+        "[Step 1/8] Selected 4 edits (lr=8, cosine -> 7.7)",
+        "[Step 1/8] Gate: val score 0.68 > 0.65  ACCEPT",
+    ]
+
+
+def test_the_first_line_says_which_data() -> None:
+    assert written([begun(data="prepared data/searchqa")]).startswith(
+        "Data: prepared data/searchqa"
+    )
+
+
+def test_a_resume_says_what_is_recorded() -> None:
+    assert "Resume: 2 of 3 steps recorded" in written([begun(done=2)])
+
+
+@pytest.mark.parametrize(
+    ("decision", "line"),
+    [
+        (
+            GateDecision("accept", "hard", 0.7, 0.65, 0.72, 20, 20),
+            "val score 0.70 > 0.65  ACCEPT (best stays 0.72)",
+        ),
+        (GateDecision("reject", "hard", 0.65, 0.65, 0.7), "val score 0.65 <= 0.65  REJECT"),
+        (
+            GateDecision("reject", "hard", 0.65, 0.65, 0.7, 9, 20, early=True, saved=11),
+            "val score at most 0.65 <= 0.65  REJECT (settled after 9 of 20)",
+        ),
+        (
+            GateDecision("indecisive", "hard", 0.9, 0.65, 0.7, 9, 20),
+            "val coverage 9/20 is too low to compare  INDECISIVE",
+        ),
+        (
+            GateDecision("force_accept", "hard", 0.5, 0.65, 0.7),
+            "val score 0.50 (was 0.65, gate off)  FORCE_ACCEPT",
+        ),
+        (
+            GateDecision("new_best", "soft", 0.6524, 0.6511, 0.6511),
+            "val score 0.652 > 0.651  ACCEPT",
+        ),
+        (
+            GateDecision("reject", "hard", 0.7, 0.65, 0.65, 10, 11),
+            "val score 0.70 not better than 0.65 on the tasks both scored  REJECT",
+        ),
+        (
+            GateDecision("new_best", "hard", 0.6, 0.65, 0.65, 10, 11),
+            "val score 0.60 better than 0.65 on the tasks both scored  ACCEPT",
+        ),
+        (
+            GateDecision("reject", "hard", None, 0.65, 0.65, 0, 11),
+            "val score unknown not better than 0.65 on the tasks both scored  REJECT",
+        ),
+        (
+            GateDecision("no_op", "hard", 0.6, 0.6, 0.6),
+            "the candidate equals the current skill  NO_OP",
+        ),
+    ],
+)
+def test_gate_lines(decision: GateDecision, line: str) -> None:
+    assert gate_line(decision) == line
+
+
+def test_uncapped_and_soft_runs() -> None:
+    plan = ev.StepStarted(1, 1, 1, None, 8.0, 8, "constant")
+    text = written([
+        begun(metric="soft"),
+        plan,
+        ev.BatchScored(1, 0.5, 0.61, 2, 4, 4),
+        ev.EditsChosen(1, (Edit("append", "x"),), ()),
+    ])
+    assert "Score: 0.61 -> Reflect..." in text
+    assert "Selected 1 edit (no limit)" in text
+
+
+def test_retries_are_summed_up_at_most_every_half_minute_and_at_the_end() -> None:
+    end = ev.RunFinished(0, 0, None, 0)
+    lines = [line for line in written([begun(), *retries(100), end]).splitlines() if "Retr" in line]
+    assert [line.split(" so far")[0] for line in lines] == [
+        "Retries: 1",
+        "Retries: 31",
+        "Retries: 61",
+        "Retries: 91",
+        "Retries: 100",
+    ]
+
+
+def test_a_degraded_place_is_told_once_and_counted_at_the_end() -> None:
+    facts = [begun(), *[ev.Degraded("reflect", "no answer")] * 5, ev.RunFinished(0, 0, None, 0)]
+    text = written(facts)
+    assert text.count("Degraded: reflect: no answer") == 1
+    assert "5 degraded reflect" in text
+
+
+def test_broken_attempts_are_told_once_per_stage() -> None:
+    text = written([*opening(), *skipped_step(1)])
+    assert text.count("Broken: 1 of 4 attempts in rollout, not scored; last: connection") == 1
+
+
+def test_a_failure_ends_with_what_to_do() -> None:
+    failed = ev.RunFailed("AuthFailed", "the key was refused", "check OPENAI_API_KEY", 4, True)
+    assert written([begun(), failed]).splitlines()[-3:] == [
+        "Failed: the key was refused",
+        "hint: check OPENAI_API_KEY",
+        "hint: skillopt resume 2026-01-31_10-30-00",
+    ]
+    known = ev.RunFailed("Interrupted", "interrupted", "continue with skillopt resume R", 130, True)
+    assert written([begun(), known]).splitlines()[-2:] == [
+        "Interrupted: interrupted",
+        "hint: continue with skillopt resume R",
+    ]
+    lost = ev.RunFailed("DataError", "no tasks", "", 3, False)
+    assert written([begun(), lost]).splitlines()[-1] == "Failed: no tasks"
+
+
+def test_an_evaluation_is_not_called_a_baseline() -> None:
+    text = written([
+        begun(total_steps=0, epochs=0),
+        ev.StageStarted(0, "measure", 20, 4),
+        ev.TestMeasured("selection", "d", 0.5, 0.6, 19, 20),
+        ev.RunFinished(0, 0, None, 0),
+    ])
+    assert "Measure: 20 items, 4 workers..." in text
+    assert "Score: selection 0.50 (n=19 of 20)" in text
+    assert "steps" not in text
+
+
+def test_only_facts_of_no_note_are_silent() -> None:
+    base = fold(stamp([*opening(), *proposing(1)]))
+    silent = set()
+    for fact in stamp(one_of_each()):
+        if not lines_of(base, apply(base, fact), fact):
+            silent.add(type(fact.event))
+    assert silent == SILENT
+
+
+def test_our_own_words_are_ascii_and_one_line_each() -> None:
+    assert written(states()["finished"]).isascii()
+    text = written([begun(data="a\nb\x1b[31mred"), ev.Degraded("x", "one\r\ntwo\u202e")])
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "a b?[31mred" in text
+    assert "one two?" in text
+
+
+def test_a_stream_that_cannot_hold_a_letter_gets_an_escape() -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii", newline="\n")
+    plain = PlainLines(stream)
+    plain(stamp([begun(data="Köln 東京")])[0])
+    assert raw.getvalue().startswith(b"Data: K\\xf6ln \\u6771\\u4eac")
+
+
+def test_json_lines_read_back_as_the_same_facts() -> None:
+    stream = io.StringIO()
+    writer = JsonLines(stream)
+    facts = stamp([*one_of_each(), ev.Degraded("x", "two\nlines\u2028 \ud800 東京")])
+    for fact in facts:
+        writer(fact)
+    writer.close({"status": "finished"})
+    *lines, last = stream.getvalue().rstrip("\n").split("\n")
+    assert [load_fact(line) for line in lines] == facts
+    assert json.loads(last) == {"summary": {"status": "finished"}}
+
+
+def test_json_lines_fit_any_stream() -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii", newline="\n")
+    (fact,) = stamp([ev.Degraded("x", "東京")])
+    JsonLines(stream)(fact)
+    assert load_fact(raw.getvalue()) == fact

@@ -1,0 +1,194 @@
+"""The fold: what it knows, and that a crash and a resume change nothing that was found out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+from facts import (
+    START,
+    accepted_step,
+    attempts,
+    begun,
+    one_of_each,
+    opening,
+    proposing,
+    rejected_step,
+    skipped_step,
+    stamp,
+    states,
+    whole_run,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillopt_cli.core import events as ev
+from skillopt_cli.core.task import Usage
+from skillopt_cli.ui.parts import Spend
+from skillopt_cli.ui.view import RunView, fold
+
+
+def found_out(view: RunView) -> dict[str, Any]:
+    """Scores and decisions: all that must not depend on how often the run was interrupted."""
+    return {
+        "baseline": view.baseline,
+        "standing": view.standing,
+        "done": view.done,
+        "steps": [replace(step, began=0.0, ended=None) for step in view.steps],
+        "tests": view.tests,
+        "broken": view.broken,
+        "degraded": view.degraded,
+        "saved": view.saved,
+        "ending": view.ending,
+    }
+
+
+def resumed(clean: list[ev.RunEvent], cuts: list[int], announced: bool) -> list[ev.RunEvent]:
+    """The log of a run killed after `cuts` facts of work, counted from each take-up."""
+    log: list[ev.RunEvent] = []
+    rest = clean
+    for cut in cuts:
+        log += rest[:cut]
+        points = [i for i, fact in enumerate(clean) if isinstance(fact, ev.CheckpointSaved)]
+        behind = len(clean) - len(rest) + min(cut, len(rest))
+        saved = [i for i in points if (i < behind if announced else i <= behind)]
+        done = clean[saved[-1]].done if saved else 0  # type: ignore[union-attr]
+        rest = clean[saved[-1] + 1 :] if saved else clean[1:]
+        log.append(begun(done))
+    return log + rest
+
+
+@settings(max_examples=60)
+@given(
+    cuts=st.lists(st.integers(1, len(whole_run())), min_size=1, max_size=4),
+    announced=st.booleans(),
+)
+def test_crash_and_resume_change_no_score_and_no_decision(cuts: list[int], announced: bool) -> None:
+    clean = whole_run()
+    log = resumed(clean, cuts, announced)
+    assert found_out(fold(stamp(log))) == found_out(fold(stamp(clean)))
+
+
+def test_a_step_that_was_not_recorded_is_dropped_at_resume() -> None:
+    log = [*opening(), *accepted_step(1), *rejected_step(2)[:-1]]
+    assert len(fold(stamp(log)).steps) == 2
+    view = fold(stamp([*log, begun(done=1)]))
+    assert [step.number for step in view.steps] == [1]
+    assert view.standing.current == 0.8
+
+
+def test_a_fallback_to_an_older_checkpoint_takes_the_scores_back() -> None:
+    view = fold(stamp([*opening(), *accepted_step(1), begun(done=0)]))
+    assert view.steps == ()
+    assert (view.standing.current, view.standing.best_step) == (0.65, 0)
+
+
+def test_what_was_paid_counts_over_all_processes() -> None:
+    once = [*opening(), *proposing(1)]
+    view = fold([*stamp(once), *stamp([begun(0), *proposing(1)], start=START + 1000)])
+    first = fold(stamp(once))
+    assert view.made == first.made + 4
+    assert view.spent_by("optimizer").calls == 2
+    assert view.wall_time == pytest.approx((len(once) - 1) + len(proposing(1)))
+
+
+def test_preflight_before_the_next_start_does_not_count_the_pause_as_work() -> None:
+    log = [
+        *stamp([begun()]),
+        *stamp([ev.PreflightPassed("target", "m"), begun()], start=START + 99),
+    ]
+    assert fold(log).wall_time == 0.0
+
+
+def test_broken_attempts_of_a_stage_done_again_are_counted_once() -> None:
+    stage = [ev.StageStarted(1, "rollout", 4, 4), *attempts(1, "rollout", 4, wins=1, broken=2)]
+    view = fold(stamp([*opening(), *stage, begun(0), *stage]))
+    assert view.broken_total == 2
+
+
+def test_mishaps_of_an_unfinished_baseline_are_counted_anew() -> None:
+    start = [begun(), ev.Degraded("measure", "odd")]
+    assert fold(stamp([*start, *start])).degraded_by_place == {"measure": 1}
+
+
+def test_unknown_tokens_stay_unknown_and_gaps_make_a_lower_bound() -> None:
+    unknown = Spend().plus(Usage(1, None, None))
+    assert (unknown.total_tokens, unknown.line) == (None, "1 call, tokens unknown")
+    mixed = unknown.plus(Usage(1, 10, 5))
+    assert (mixed.total_tokens, mixed.silent) == (15, 1)
+    assert mixed.line == "2 calls, at least 15 tokens"
+    assert Spend().plus(Usage(1, 10, 5)).line == "1 call, 15 tokens"
+    assert Spend().line == "0 calls"
+
+
+def test_time_left_of_a_stage_is_unknown_until_a_wave_of_workers_is_back() -> None:
+    start = [*opening(), ev.StageStarted(1, "rollout", 40, 4)]
+    assert fold(stamp(start)).stages[0].left(START) is None
+    ended = [ev.RolloutFinished(1, "rollout", str(i), 1, 1, "answered", False) for i in range(10)]
+    view = fold(stamp([*start, *ended[:3]]))
+    assert view.stages[0].left(view.time) is None
+    view = fold(stamp([*start, *ended]))
+    assert view.stages[0].left(view.time) == pytest.approx(30.0)
+    assert view.stages[0].left(view.time + 5) == pytest.approx(25.0)
+    assert view.stages[0].left(view.time + 500) == 0.0
+
+
+def test_recalled_attempts_say_nothing_about_time() -> None:
+    ended = [ev.RolloutFinished(1, "rollout", str(i), 1, 1, "answered", True) for i in range(10)]
+    view = fold(stamp([*opening(), ev.StageStarted(1, "rollout", 40, 4), *ended]))
+    assert view.stages[0].left(view.time) is None
+    assert (view.recalled, view.stages[0].done) == (10, 10)
+
+
+def test_time_left_of_the_run_comes_from_recorded_steps() -> None:
+    facts = [*opening(), *accepted_step(1)]
+    assert fold(stamp(facts[:-1])).left(START) is None
+    view = fold(stamp(facts))
+    assert view.left(view.time) == pytest.approx(2 * (len(accepted_step(1)) - 1))
+    assert fold(stamp(whole_run())).left(START) is None
+
+
+def test_overlapping_stages_are_told_apart() -> None:
+    view = fold(
+        stamp([
+            *opening(),
+            ev.StageStarted(1, "rollout", 4, 4),
+            ev.StageStarted(1, "reflect", 2, 2),
+            ev.CallMade("optimizer", "reflect", Usage(1, 1, 1)),
+            *attempts(1, "rollout", 2, wins=2),
+        ])
+    )
+    assert [(s.stage, s.done, s.calls) for s in view.stages] == [
+        ("rollout", 2, 2),
+        ("reflect", 0, 1),
+    ]
+
+
+def test_facts_without_their_step_or_stage_do_no_harm() -> None:
+    view = fold(stamp([*accepted_step(2)[1:], ev.StageFinished(7, "select")]))
+    assert [step.number for step in view.steps] == [2]
+    assert view.standing.best == 0.8
+
+
+def test_actions_use_the_words_of_the_history() -> None:
+    view = fold(stamp([*opening(), *accepted_step(1), *rejected_step(2), *skipped_step(3)]))
+    assert [step.action for step in view.steps] == ["accept_new_best", "reject", "skip_no_patches"]
+    unmatched = [*opening(), *proposing(1), ev.StepSkipped(1, "no edit changed the skill")]
+    assert fold(stamp(unmatched)).steps[0].action == "skip_no_op"
+
+
+def test_trend_and_savings() -> None:
+    view = fold(stamp(whole_run()))
+    assert view.trend == (0.65, 0.8, 0.8, 0.8)
+    assert view.saved == 14
+
+
+def test_the_recorded_facts_cover_the_union() -> None:
+    assert {type(fact) for fact in one_of_each()} == set(get_args(ev.RunEvent))
+
+
+@pytest.mark.parametrize("name", states())
+def test_the_view_is_a_value(name: str) -> None:
+    facts = stamp(states()[name])
+    assert fold(facts) == fold(facts)
