@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt_cli.benchmarks.choice import lettered
 from skillopt_cli.benchmarks.options import refuse_unknown
@@ -35,7 +35,7 @@ class FolderOptions(BaseModel):
 
     scorer: ScorerName = "exact"
     """exact, f1, contains, numeric, regex or choice."""
-    tolerance: str | float = 0
+    tolerance: str = Field("0", coerce_numbers_to_str=True)
     """How far a number may be off: an amount such as 0.5, or a share such as 1%."""
     pattern: str = ""
     """Regular expression for records without a `pattern` of their own."""

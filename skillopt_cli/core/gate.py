@@ -16,7 +16,7 @@ ACCEPTING: tuple[Verdict, ...] = ("new_best", "accept", "force_accept")
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """A verdict that explains itself.
+    """A verdict with the numbers it rests on.
 
     Attributes:
         candidate: the candidate's mean, or the upper bound of it when settled early; None when
@@ -43,20 +43,6 @@ class GateDecision:
     def accepted(self) -> bool:
         """Whether the candidate becomes the current skill."""
         return self.verdict in ACCEPTING
-
-    @property
-    def line(self) -> str:
-        """The decision in one line, for people."""
-        cand, inc = _show(self.candidate), _show(self.incumbent)
-        if self.verdict == "indecisive":
-            return f"val coverage {self.scored}/{self.n} is too low to compare  INDECISIVE"
-        if self.early:
-            return f"val score <= {cand} cannot beat {inc} after {self.scored}/{self.n}  REJECT"
-        sign = ">" if self.verdict in ("new_best", "accept") else "<="
-        if self.verdict == "force_accept":
-            return f"val score {cand} (was {inc})  FORCE_ACCEPT"
-        word = {"new_best": "ACCEPT (new best)", "accept": "ACCEPT"}.get(self.verdict, "REJECT")
-        return f"val score {cand} {sign} {inc}  {word}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +205,3 @@ def _flips(
     fixed = tuple(t for t, d in deltas.items() if d is not None and d > EPSILON)
     broke = tuple(t for t, d in deltas.items() if d is not None and d < -EPSILON)
     return fixed, broke
-
-
-def _show(value: float | None) -> str:
-    return "?" if value is None else f"{value:.3f}"

@@ -42,7 +42,8 @@ async def check_benchmark(benchmark: Benchmark) -> None:
         )
         for task in tasks:
             _check_identity(task, seen)
-        for task in _spread(tasks):
+    for split in SPLITS:
+        for task in _spread(benchmark.tasks(split)):
             _check_brief(benchmark, task)
             await _check_scores(benchmark, task)
 

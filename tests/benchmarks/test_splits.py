@@ -1,7 +1,7 @@
 import json
-import random
 import tracemalloc
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -145,19 +145,22 @@ def test_ratio_counts_of_2_1_7(n: int, counts: tuple[int, ...]) -> None:
     assert ratio_counts(n, (2, 1, 7)) == counts
 
 
-@given(st.sets(st.text(max_size=6), min_size=1, max_size=30), st.integers(0, 9), st.randoms())
-def test_hash_order_ignores_the_order_given(names: set[str], seed: int, rng: random.Random) -> None:
+@given(
+    st.sets(st.text(st.characters(codec="utf-8"), max_size=6), max_size=30),
+    st.integers(0, 9),
+    st.randoms(),
+)
+def test_hash_order_ignores_the_order_given(names: set[str], seed: int, rng: Random) -> None:
     one = sorted(names)
     other = list(one)
     rng.shuffle(other)
-    clean = [[name for name in part if name.isprintable()] for part in (one, other)]
-    assert hash_order(clean[0], seed, str) == hash_order(clean[1], seed, str)
+    assert hash_order(one, seed, str) == hash_order(other, seed, str)
 
 
 def test_a_shuffled_file_gives_the_same_splits(tmp_path: Path) -> None:
     records = [qa(f"t{i}") for i in range(50)]
     first = opened(data_path=write_lines(tmp_path / "a.jsonl", records))
-    random.Random(1).shuffle(records)
+    Random(1).shuffle(records)
     second = opened(data_path=write_json(tmp_path / "b.json", records))
     for split in SPLITS:
         assert ids(first, split) == ids(second, split)

@@ -235,6 +235,12 @@ def test_what_a_dead_process_left_of_a_step_is_dropped() -> None:
         assert stable(fold_history(stamp(crashed))) == stable(fold_history(stamp(whole)))
 
 
+def test_costs_of_a_redone_step_do_not_go_to_a_later_one_left_open() -> None:
+    whole = [*opening(), *step(1), saved(1, 0.75, 1, 1)]
+    crashed = [*whole, *step(2)[:5], started(0), *step(1), saved(1, 0.75, 1, 1)]
+    assert fold_history(stamp(crashed)) == fold_history(stamp(whole))
+
+
 def test_a_recorded_step_beyond_a_later_start_is_redone() -> None:
     events = [
         *opening(),

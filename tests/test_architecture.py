@@ -1,0 +1,189 @@
+"""The house rules that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import skillopt_cli
+from skillopt_cli.core import errors, events
+
+PACKAGE = Path(skillopt_cli.__file__).parent
+ROOT = PACKAGE.parent
+
+FLOORS = {
+    "core": 0,
+    "ports": 1,
+    "config": 1,
+    "stages": 2,
+    "backends": 2,
+    "benchmarks": 2,
+    "executors": 2,
+    "store": 2,
+    "rules": 3,
+    "engine": 3,
+    "plugins": 4,
+    "compose": 4,
+    "ui": 5,
+    "cli": 6,
+    # Public helpers for plug-in authors may use everything below the command line.
+    "testing": 6,
+}
+"""A module may import from its own floor and below, and beside itself only its own package."""
+
+BESIDE = {("config", "config"), ("compose", "plugins")}
+STANDARD_ONLY = "core"
+# The store is a port's implementation that the reading side of the displays shares.
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+def area(path: Path) -> str:
+    relative = path.relative_to(PACKAGE)
+    return relative.parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> list[str]:
+    found: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.append(node.module)
+    return found
+
+
+def functions(path: Path) -> list[tuple[str, int]]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [
+        (
+            f"{path.relative_to(ROOT)}:{node.lineno} {node.name}",
+            (node.end_lineno or 0) - node.lineno + 1,
+        )
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def wrong_imports(path: Path) -> list[str]:
+    mine = area(path)
+    wrong = []
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] != "skillopt_cli" or len(parts) < 2:
+            continue
+        theirs = parts[1]
+        above = FLOORS[theirs] > FLOORS[mine]
+        beside = FLOORS[theirs] == FLOORS[mine] and theirs != mine and (mine, theirs) not in BESIDE
+        if above or beside:
+            wrong.append(f"{path.relative_to(ROOT)} imports {name}")
+    return wrong
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in SOURCES if p.parent != PACKAGE or p.name != "__init__.py"], ids=str
+)
+def test_imports_point_down(path: Path) -> None:
+    assert wrong_imports(path) == []
+
+
+def test_a_planted_upward_import_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "imports", lambda path: ["skillopt_cli.cli.app"])
+    assert wrong_imports(PACKAGE / "core" / "gate.py")
+
+
+def test_core_uses_the_standard_library_only() -> None:
+    import sys
+
+    foreign = {
+        f"{path.name}: {name}"
+        for path in SOURCES
+        if area(path) == "core"
+        for name in imports(path)
+        if name.split(".")[0] not in {*sys.stdlib_module_names, "skillopt_cli"}
+    }
+    assert foreign == set()
+
+
+def test_files_are_small() -> None:
+    sizes = {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8").count("\n") for p in SOURCES}
+    assert {name: size for name, size in sizes.items() if size > 400} == {}
+
+
+def test_functions_are_short() -> None:
+    lengths = sorted((size, name) for path in SOURCES for name, size in functions(path))
+    assert lengths[int(0.95 * (len(lengths) - 1))][0] <= 50
+    assert lengths[-1][0] <= 80, lengths[-1]
+
+
+def test_the_loop_fits_on_a_page() -> None:
+    sizes = dict(functions(PACKAGE / "engine" / "loop.py"))
+    assert sum(sizes.values()) <= 45
+
+
+def test_nothing_is_process_wide() -> None:
+    rebinding = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Global)
+    ]
+    assert rebinding == []
+
+
+def test_every_error_is_drawn_and_has_an_exit_code() -> None:
+    tree = errors.__doc__ or ""
+    kinds = [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.SkillOptError)
+    ]
+    for kind in kinds:
+        drawn = re.search(rf"\b{kind.__name__}\s+(\d+)", tree)
+        assert drawn, f"{kind.__name__} is not in the drawing"
+        assert int(drawn.group(1)) == kind.exit_code
+
+
+def test_every_event_is_frozen_and_tagged() -> None:
+    kinds = list(get_args(events.RunEvent))
+    declared = [
+        value
+        for value in vars(events).values()
+        if isinstance(value, type)
+        and hasattr(value, "kind")
+        and value.__module__ == events.__name__
+    ]
+    assert set(kinds) == set(declared)
+    tags = [member.__dataclass_fields__["kind"].default for member in kinds]
+    assert len(set(tags)) == len(tags)
+    assert all(member.__dataclass_params__.frozen for member in kinds)
+
+
+def test_the_changelog_names_this_version() -> None:
+    newest = re.search(r"^## \[?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert newest is not None
+    assert newest.group(1) == skillopt_cli.__version__
+
+
+def test_nothing_speaks_of_the_machine_it_was_written_on() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0")
+    pattern = re.compile(r"(?<![\w.])/(?:work|root|home/\w+)/")
+    found = []
+    for name in filter(None, listed):
+        path = ROOT / name
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        if pattern.search(text):
+            found.append(name)
+    assert found == []
+
+
+def test_configs_ship_in_the_wheel() -> None:
+    config = json.dumps((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "force-include" in config and "configs" in config
