@@ -38,7 +38,7 @@ class ChatAgent:
         """
         asked = render(brief, skill)
         try:
-            reply = await self._chat.chat(ChatRequest(asked, stage="rollout", draw=brief.draw))
+            reply = await self._chat.chat(ChatRequest(asked, stage=brief.stage, draw=brief.draw))
         except (TransientError, RequestRefused) as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             return Attempt("", asked, Usage(), "broken", reason)

@@ -17,7 +17,13 @@ from skillopt_cli.backends.openai_wire import (
     refused_parameter,
     request_body,
 )
-from skillopt_cli.core.errors import BackendUnusable, ConfigError, ServerFailed
+from skillopt_cli.core.errors import (
+    BackendError,
+    BackendUnusable,
+    ConfigError,
+    RequestRefused,
+    ServerFailed,
+)
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.task import ChatReply, ChatRequest
 from skillopt_cli.ports import BackendSpec, RoleSettings
@@ -78,6 +84,7 @@ class OpenAICompatible:
         """
         import openai
 
+        failure: BackendError
         try:
             return await self._client.post("/chat/completions", cast_to=object, body=body), None
         except openai.APIStatusError as error:
@@ -88,6 +95,8 @@ class OpenAICompatible:
             failure = translated(error, self._place)
         except openai.OpenAIError as error:
             failure = translated(error, self._place)
+        except UnicodeEncodeError:
+            failure = RequestRefused(f"the request for {self._place} is not valid Unicode")
         except ValueError:
             failure = ServerFailed(f"{self._place} answered with malformed JSON")
         # Raised out here so that the SDK's error, which holds the key, is not chained to ours.
@@ -157,8 +166,8 @@ def resolve(role: Role, environment: Mapping[str, str]) -> tuple[str, str, str]:
     then `OPENAI_BASE_URL` and `OPENAI_API_KEY`. Empty variables count as unset.
 
     Returns:
-        The base URL (OpenAI's own when only a key is set, "" when nothing is), the name of the
-        variable that holds the key, and the model; "" for what is not set.
+        The base URL, the name of the variable that holds the key, and the model; "" for what is
+        not set. A key alone means OpenAI's own URL, which a configuration file may still change.
     """
     prefixes = (f"{role.upper()}_OPENAI_COMPATIBLE", "OPENAI_COMPATIBLE", "OPENAI")
 
@@ -169,13 +178,13 @@ def resolve(role: Role, environment: Mapping[str, str]) -> tuple[str, str, str]:
     key = variable("API_KEY", prefixes)
     url = environment.get(variable("BASE_URL", prefixes), "").strip()
     model = environment.get(variable("MODEL", prefixes[:2]), "").strip()
-    return url or (OPENAI_URL if key else ""), key, model
+    return url, key, model
 
 
 def missing(environment: Mapping[str, str]) -> str:
     """What is not set of an endpoint for both roles; "" when ready."""
     roles: tuple[Role, ...] = ("optimizer", "target")
-    if all(resolve(role, environment)[0] for role in roles):
+    if all(any(resolve(role, environment)[:2]) for role in roles):
         return ""
     return "OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY is not set"
 
@@ -187,4 +196,5 @@ SPEC = BackendSpec(
     open=open_openai_compatible,
     requires="OPENAI_COMPATIBLE_BASE_URL, or OPENAI_API_KEY for OpenAI itself",
     missing=missing,
+    endpoint=resolve,
 )

@@ -83,9 +83,10 @@ class FolderBenchmark:
 
     async def score(self, task: Task, attempt: Attempt) -> Score:
         """The named scorer's verdict; a target that gave up scores 0."""
-        gave_up = attempt.ending == "gave_up"
-        score = self._scorer.score(task.data, "" if gave_up else attempt.answer)
-        return Score(0.0, 0.0, "no answer was given", score.expected) if gave_up else score
+        score = self._scorer.score(task.data, attempt.answer)
+        if attempt.ending == "gave_up":
+            return Score(0.0, 0.0, "no answer was given", score.expected)
+        return score
 
 
 def open_folder(request: BenchmarkRequest) -> Benchmark:

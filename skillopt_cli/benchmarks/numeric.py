@@ -24,6 +24,8 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_MOST_DIGITS = 400
+"""Beyond any number a task asks for; exact arithmetic on more would take seconds."""
 _GROUPING = str.maketrans({",": None, "\u00a0": None, "\u202f": None})
 
 
@@ -63,8 +65,8 @@ def parse_tolerance(value: str | float) -> Tolerance:
 
 def last_number(text: str) -> Quantity | None:
     """The last number of a text, None when there is none."""
-    found = [quantity for match in _NUMBER.finditer(text) if (quantity := _quantity(match))]
-    return found[-1] if found else None
+    found = reversed(list(_NUMBER.finditer(text)))
+    return next((quantity for match in found if (quantity := _quantity(match))), None)
 
 
 def parse_number(text: str) -> Quantity | None:
@@ -89,6 +91,8 @@ def same_number(answer: Quantity, reference: Quantity, tolerance: Tolerance) -> 
 
 
 def _quantity(match: re.Match[str]) -> Quantity | None:
+    if len(match[0]) > _MOST_DIGITS:
+        return None
     digits = match["digits"].translate(_GROUPING)
     exponent = (match["exponent"] or "").replace("\u2212", "-")
     value = Fraction(Decimal(digits + exponent))

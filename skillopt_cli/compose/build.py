@@ -35,6 +35,8 @@ from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.store.scribe import Scribe
 
+HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ")
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -138,16 +140,16 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         models = open_models(config, wiring, with_optimizer=order.skill is None)
         run = Run(
             config=config,
-            plan=_plan(config, benchmark),
+            plan=train_plan(config, benchmark),
             benchmark=benchmark,
             splits=splits_in_use(config, benchmark),
             target=models.target,
             optimizer=models.optimizer,
-            executor=LocalExecutor(Path(workspaces)),
+            executor=LocalExecutor(Path(workspaces), _harmless(order.environment)),
             store=store,
             emit=bus.emit,
             variants=models.variants,
-            rule=_rule(config),
+            rule=gate_rule(config),
             prompts=shipped_prompts(),
         )
         _check_abilities(run)
@@ -156,7 +158,13 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         yield Session(run, seed, _started(folder, run, models), models.live), doors
 
 
-def _plan(config: RunConfig, benchmark: Benchmark) -> TrainPlan:
+def _harmless(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables a program of an attempt may see: no key, no home."""
+    return {name: environment[name] for name in HARMLESS if name in environment}
+
+
+def train_plan(config: RunConfig, benchmark: Benchmark) -> TrainPlan:
+    """The schedule: of `train_size` tasks, or of the whole train split."""
     train, optimizer = config.train, config.optimizer
     size = train.train_size or len(benchmark.tasks("train"))
     rate = LearningRate(
@@ -169,7 +177,8 @@ def _plan(config: RunConfig, benchmark: Benchmark) -> TrainPlan:
     return TrainPlan(train.num_epochs, size, train.batch_size, train.accumulation, train.seed, rate)
 
 
-def _rule(config: RunConfig) -> GateRule:
+def gate_rule(config: RunConfig) -> GateRule:
+    """How candidates are judged."""
     evaluation = config.evaluation
     return GateRule(
         Metric(evaluation.gate_metric, evaluation.gate_mixed_weight),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from skillopt_cli.config.sections import (
     EnvConfig,
@@ -33,6 +33,16 @@ class RunConfig(BaseSettings):
         hide_input_in_errors=True,
         use_attribute_docstrings=True,
     )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        **others: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The arguments only: `config.layers` reads the environment, to tell where a value is from."""
+        return (init_settings,)
 
     model: ModelConfig = ModelConfig()
     """Models and how to reach them."""

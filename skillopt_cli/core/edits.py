@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.skill import FRONT_MATTER, MARKER, Region, SkillDocument
 
 Op = Literal["append", "insert_after", "replace", "delete"]
@@ -108,8 +109,11 @@ def apply_edits(skill: SkillDocument, edits: Sequence[Edit]) -> Candidate:
             outcomes.append(EditOutcome(edit, "duplicate", "an earlier edit makes this change"))
             continue
         seen.add(edit.change)
-        changed, outcome = _apply_one(skill, edit)
-        skill = changed
+        try:
+            skill, outcome = _apply_one(skill, edit)
+        except DataError as error:
+            # Pieces of a marker, harmless apart, may have come together.
+            outcome = EditOutcome(edit, "protected", error.message)
         outcomes.append(outcome)
     return Candidate(skill, tuple(outcomes))
 
@@ -127,7 +131,7 @@ def _apply_one(skill: SkillDocument, edit: Edit) -> tuple[SkillDocument, EditOut
     start, end = span
     text = skill.text
     if edit.op == "insert_after":
-        cut = text.find("\n", end)
+        cut = text.find("\n", end - 1)
         head = text if cut < 0 else text[: cut + 1]
         return _settle(skill, edit, _joined(head, edit.content, text[len(head) :]))
     new = edit.content if edit.op == "replace" else ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 from skillopt_cli.core.score import HARD, Mark, Measured, Metric, Settled
@@ -117,7 +119,7 @@ def gain(candidate: Mapping[str, Mark], incumbent: Mapping[str, Mark], metric: M
     deltas = [
         d for t in incumbent if (d := _delta(candidate.get(t), incumbent[t], metric)) is not None
     ]
-    return sum(deltas) / len(deltas) if deltas else 0.0
+    return math.fsum(deltas) / len(deltas) if deltas else 0.0
 
 
 def potential_gain(
@@ -127,14 +129,12 @@ def potential_gain(
 
     An open task may end with full marks or be broken, and so left out; the first is never worse.
     """
-    total, counted = 0.0, 0
-    for task, held in incumbent.items():
-        if held.score is None:
-            continue
-        delta = _delta(candidate.get(task), held, metric)
-        total += 1.0 - metric(held.score) if delta is None else delta
-        counted += 1
-    return total / counted if counted else 0.0
+    gains = [
+        _open(metric(held.score)) if (d := _delta(candidate.get(t), held, metric)) is None else d
+        for t, held in incumbent.items()
+        if held.score is not None
+    ]
+    return math.fsum(gains) / len(gains) if gains else 0.0
 
 
 def measuring_order(incumbent: Measured, metric: Metric) -> tuple[str, ...]:
@@ -159,11 +159,12 @@ class Contest:
 
     Attributes:
         done: marks taken in so far.
-        open_gain: summed gain if all later tasks ended with full marks.
+        open_gain: summed gain if all later tasks ended with full marks; exact, so that it is the
+            sum of `potential_gain`, in whatever order it came about.
         held: the incumbent's summed score over its `counted` scored tasks.
     """
 
-    open_gain: float
+    open_gain: Fraction
     held: float
     counted: int
     done: int = 0
@@ -171,25 +172,32 @@ class Contest:
     @property
     def settled(self) -> bool:
         """Whether no outcome of the open tasks can make the candidate strictly better."""
-        return self.counted > 0 and self.open_gain / self.counted <= EPSILON
+        return self.counted > 0 and float(self.open_gain) / self.counted <= EPSILON
 
     @property
     def bound(self) -> float:
         """The largest mean the candidate can still reach on the incumbent's scored tasks."""
-        return (self.held + self.open_gain) / self.counted
+        return (self.held + float(self.open_gain)) / self.counted
 
     def after(self, mark: Mark, incumbent: Mark, metric: Metric) -> Contest:
         """The contest with the next task's mark. A broken one stays open, as if not yet done."""
-        gain = 0.0
+        change = Fraction(0)
         if mark.score is not None and incumbent.score is not None:
-            gain = metric(mark.score) - 1.0
-        return replace(self, open_gain=self.open_gain + gain, done=self.done + 1)
+            held = metric(incumbent.score)
+            change = Fraction(metric(mark.score) - held) - Fraction(_open(held))
+        return replace(self, open_gain=self.open_gain + change, done=self.done + 1)
 
 
 def contest(incumbent: Measured, metric: Metric) -> Contest:
     """The contest before its first mark. An incumbent with full marks has already won it."""
     values = [metric(score) for m in incumbent.marks.values() if (score := m.score) is not None]
-    return Contest(sum(1.0 - v for v in values), sum(values), len(values))
+    open_gain = sum((Fraction(_open(v)) for v in values), Fraction(0))
+    return Contest(open_gain, math.fsum(values), len(values))
+
+
+def _open(held: float) -> float:
+    """The most a candidate can gain on a task the incumbent holds `held` on."""
+    return 1.0 - held
 
 
 def _delta(candidate: Mark | None, incumbent: Mark, metric: Metric) -> float | None:

@@ -19,9 +19,10 @@ def safe_name(task_id: str) -> str:
     """A file name that is safe on every system and unique per id.
 
     Plain lower-case ids are kept. Any other gets a readable stem and a hash of the whole id, so two
-    ids that differ only in case, or in what had to be cleaned away, never share a file.
+    ids that differ only in case, or in what had to be cleaned away, never share a file. No plain id
+    holds a `~`, and no device is named with one.
     """
     if _PLAIN.match(task_id) and task_id not in _RESERVED:
         return task_id
     stem = re.sub(r"[^a-z0-9]+", "-", task_id.lower()).strip("-")[:40] or "task"
-    return f"{stem}.{hashlib.sha256(task_id.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+    return f"{stem}~{hashlib.sha256(task_id.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"

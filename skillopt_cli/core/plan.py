@@ -128,4 +128,4 @@ class TrainPlan:
 
 
 def _rank(seed: int, task_id: str) -> str:
-    return hashlib.sha256(f"{seed}\0{task_id}".encode()).hexdigest()
+    return hashlib.sha256(f"{seed}\0{task_id}".encode(errors="surrogatepass")).hexdigest()

@@ -44,7 +44,7 @@ class SkillDocument:
     @property
     def digest(self) -> str:
         """Hex SHA-256 of the text."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        return hashlib.sha256(self.text.encode(errors="surrogatepass")).hexdigest()
 
     @property
     def regions(self) -> tuple[Region, ...]:
@@ -92,7 +92,10 @@ class SkillDocument:
         use this text's digest (method, decision 5).
         """
         empty = tuple(r for r in self.regions if r.empty and r.name != FRONT_MATTER)
-        return SkillDocument(_cut(self.text, empty).rstrip("\n") + "\n") if empty else self
+        if not empty:
+            return self
+        rest = _cut(self.text, empty).rstrip("\n")
+        return SkillDocument(rest and f"{rest}\n")
 
     @property
     def has_instructions(self) -> bool:

@@ -99,7 +99,7 @@ def lesson_from(
     decision: GateDecision | None = None,
 ) -> Lesson:
     """What a step taught. Says the same of a rejected step whether or not it was settled early."""
-    patterns = Counter(p for patch in reflection.patches for p in patch.patterns)
+    patterns = Counter(p for patch in reflection.patches for p in dict.fromkeys(patch.patterns))
     rejected = decision is not None and decision.verdict == "reject"
     return Lesson(
         step=step.number,

@@ -32,7 +32,7 @@ class Task:
     def digest(self) -> str:
         """Hex SHA-256 of kind and data: two tasks with one digest ask the same thing."""
         content = json.dumps([self.kind, dict(self.data)], sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(content.encode()).hexdigest()
+        return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Brief:
         answer_format: how a chat target marks its final answer; completions use the cue.
         answer_cue: what stands before the answer in a completion, such as "Answer".
         draw: which sample of the target's behaviour is wanted (0 when measuring).
+        stage: what the attempt is for, for the ledger; never sent.
     """
 
     task_id: str
@@ -61,15 +62,16 @@ class Brief:
     answer_format: str = ""
     answer_cue: str = "Answer"
     draw: int = 0
+    stage: str = "rollout"
 
     @property
     def prompt(self) -> str:
         """The task as Markdown, for chat targets."""
         return "\n\n".join(f"## {s.title}\n{s.text}" for s in self.sections)
 
-    def drawn(self, draw: int) -> Brief:
-        """The same brief for another draw."""
-        return replace(self, draw=draw)
+    def drawn(self, draw: int, stage: str) -> Brief:
+        """The same brief for another draw and purpose."""
+        return replace(self, draw=draw, stage=stage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ class ChatRequest:
             sort_keys=True,
             ensure_ascii=False,
         )
-        return hashlib.sha256(content.encode()).hexdigest()
+        return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

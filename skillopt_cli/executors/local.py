@@ -55,7 +55,7 @@ class LocalExecutor:
 
     Args:
         root: where workspaces are made.
-        environment: what programs see; None passes on this process's own.
+        environment: what programs see; None gives them the system's default search path only.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class LocalExecutor:
         bounds: Bounds | None = None,
     ) -> None:
         self.root = root
-        self._environment = environment
+        self._environment = {"PATH": os.defpath} if environment is None else environment
         self._bounds = bounds or Bounds()
 
     @asynccontextmanager
@@ -118,8 +118,6 @@ class LocalExecutor:
         streams: tuple[IO[bytes], IO[bytes], IO[bytes]],
         mark: str,
     ) -> asyncio.subprocess.Process:
-        # Passed on as a whole, not read: which variables there are is none of our business.
-        inherited = os.environ if self._environment is None else self._environment  # noqa: TID251
         into, out, err = streams
         try:
             return await asyncio.create_subprocess_exec(
@@ -128,7 +126,7 @@ class LocalExecutor:
                 stdin=into,
                 stdout=out,
                 stderr=err,
-                env={**inherited, MARK: mark},
+                env={**self._environment, MARK: mark},
                 start_new_session=True,
             )
         except OSError as error:

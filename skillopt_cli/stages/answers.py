@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -13,7 +12,7 @@ from skillopt_cli.stages.contracts import Contract
 
 C = TypeVar("C", bound=Contract)
 
-_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_TOKEN = re.compile(r"\{|<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
 
 
 class UnusableAnswer(Exception):
@@ -23,15 +22,15 @@ class UnusableAnswer(Exception):
 def read_answer(text: str, contract: type[C]) -> C:
     """The one object in `text` that satisfies `contract`.
 
-    Reasoning blocks are dropped first. Every outermost JSON object is a candidate; several that
-    satisfy the contract are fine only if they say the same.
+    What stands in reasoning blocks is left out. Every outermost JSON object is a candidate; several
+    that satisfy the contract are fine only if they say the same.
 
     Raises:
         UnusableAnswer: none does, or several that differ.
     """
     valid: list[C] = []
     fault = "it holds no JSON object"
-    for candidate in _objects(_REASONING.sub("", text)):
+    for candidate in _objects(text):
         try:
             answer = contract.model_validate(candidate)
         except ValidationError as error:
@@ -44,18 +43,39 @@ def read_answer(text: str, contract: type[C]) -> C:
     raise UnusableAnswer(f"it holds {len(valid)} different answers" if valid else fault)
 
 
-def _objects(text: str) -> Iterator[object]:
-    """Every outermost JSON object in `text`, in order."""
-    decoder = json.JSONDecoder()
-    at = text.find("{")
-    while at >= 0:
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except ValueError:
-            end = at + 1
-        else:
-            yield value
-        at = text.find("{", end)
+def _objects(text: str) -> list[object]:
+    """Every outermost JSON object outside reasoning blocks, in order.
+
+    Braces and tags inside an object belong to its texts. A closing tag without an opening one ends
+    reasoning that began before the answer did; an object that is cut off ends the search, since
+    what it holds is a part of something unknown.
+    """
+    decoder = json.JSONDecoder(strict=False)  # line breaks in a string are no reason to ask again
+    found: list[object] = []
+    at = 0
+    while token := _TOKEN.search(text, at):
+        at = token.end()
+        if token.group(1):
+            found.clear()
+        elif token.group(2):
+            closing = re.compile(f"</{token.group(2)}>", re.IGNORECASE).search(text, at)
+            at = closing.end() if closing else len(text)
+        elif token.group() == "{":
+            try:
+                value, at = decoder.raw_decode(text, token.start())
+            except (ValueError, RecursionError) as error:
+                if _cut_off(text, error):
+                    break
+            else:
+                found.append(value)
+    return found
+
+
+def _cut_off(text: str, error: Exception) -> bool:
+    """Whether an object could not be read because the text ends within it."""
+    if not isinstance(error, json.JSONDecodeError):
+        return True
+    return error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
 
 
 def _first_fault(error: ValidationError) -> str:

@@ -97,5 +97,5 @@ def _complaint(reply: ChatReply, fault: str) -> tuple[Message, ...]:
 
 
 def _keep_raw(run: Run, question: Question[C], reply: ChatReply, fault: str) -> None:
-    mark = hashlib.sha256(reply.text.encode()).hexdigest()[:12]
+    mark = hashlib.sha256(reply.text.encode(errors="surrogatepass")).hexdigest()[:12]
     run.keep(f"parse_errors/{question.prompt}_{mark}.txt", f"{fault}\n\n{reply.text}\n")

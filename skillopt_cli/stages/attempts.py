@@ -73,7 +73,7 @@ async def attempt(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) 
     """One attempt, from the journal when it is there. A failed service makes it broken."""
     key = rollout_key(run, skill, task, purpose.draw)
     known = run.store.recall(key, task)
-    trajectory = known or await _make(run, skill, task, purpose.draw)
+    trajectory = known or await _make(run, skill, task, purpose)
     if known is None and trajectory.score is not None:
         run.store.remember(key, trajectory)
     run.keep(f"{purpose.folder}/{safe_name(task.id)}.json", _document(trajectory))
@@ -107,8 +107,8 @@ def rollout_key(run: Run, skill: SkillDocument, task: Task, draw: int) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-async def _make(run: Run, skill: SkillDocument, task: Task, draw: int) -> Trajectory:
-    brief = run.benchmark.brief(task).drawn(draw)
+async def _make(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) -> Trajectory:
+    brief = run.benchmark.brief(task).drawn(purpose.draw, purpose.stage)
     made = await run.target.attempt(brief, skill, run.executor)
     if made.ending == "broken":
         return Trajectory(task, made, None)

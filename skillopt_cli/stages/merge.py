@@ -20,8 +20,8 @@ async def merge_with_model(run: Run, skill: SkillDocument, patches: Sequence[Pat
     successes = [patch for patch in patches if patch.source != "failure"]
     sides = await _together(run, skill, [("merge_failure", failures), ("merge_success", successes)])
     merged = [side for side in sides if side is not None]
-    if len(merged) == 1:
-        return merged[0]
+    if len(merged) < 2:
+        return merged[0] if merged else Patch()
     return await _merge(run, skill, "merge_final", merged)
 
 
@@ -37,13 +37,16 @@ async def _together(
 
 
 async def _tree(run: Run, skill: SkillDocument, prompt: str, level: list[Patch]) -> Patch | None:
-    """Merge groups of `gradient.merge_batch_size`, level by level, until one patch is left."""
+    """Merge groups of `gradient.merge_batch_size`, level by level, until one patch is left.
+
+    None when no edit is left: an empty patch is not worth a merge.
+    """
     size = run.config.gradient.merge_batch_size
     while len(level) > 1:
         groups = [level[start : start + size] for start in range(0, len(level), size)]
         async with asyncio.TaskGroup() as tasks:
             merged = [tasks.create_task(_merge(run, skill, prompt, group)) for group in groups]
-        level = [task.result() for task in merged]
+        level = [patch for task in merged if (patch := task.result()).edits]
     return level[0] if level else None
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import secrets
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
@@ -25,8 +22,6 @@ STATE = "state.json"
 PREVIOUS_STATE = "state.prev.json"
 EVENTS = "events.jsonl"
 
-_CLEAN_NAME = re.compile(r"[a-z0-9_](?:[a-z0-9._-]{0,78}[a-z0-9_-])?\Z")
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)")
 _TAIL_BLOCK = 1 << 16
 
 
@@ -217,20 +212,6 @@ def replace_text(path: Path, text: str, *, durable: bool = False) -> None:
             raise
         if durable:
             _sync_folder(path.parent)
-
-
-def safe_name(task_id: str) -> str:
-    """A file name for any task id: unique, also where case does not count, at most 80 characters.
-
-    A tame id (lower case, digits, `.`, `_`, `-`) is its own name. Any other becomes a readable
-    beginning, `~`, which no tame id holds, and twelve hex digits of the id's SHA-256.
-    """
-    if _CLEAN_NAME.match(task_id) and not _DEVICE.match(task_id):
-        return task_id
-    digest = hashlib.sha256(task_id.encode(errors="surrogatepass")).hexdigest()
-    plain = unicodedata.normalize("NFKD", task_id[:200]).encode("ascii", "ignore").decode()
-    start = re.sub(r"[^A-Za-z0-9._-]+", "_", plain).strip("._-")[:60]
-    return f"{start or 'task'}~{digest[:12]}"
 
 
 def _read_fact(path: Path, where: str, line: bytes) -> Stamped:

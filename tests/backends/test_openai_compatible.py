@@ -303,3 +303,9 @@ async def test_over_http_the_simulated_model_answers_as_in_process(server, share
 async def test_white_space_around_a_key_is_dropped(server):
     await ask(settings(server, api_key=SecretStr(f" {KEY}\n")))
     assert server.requests()[0]["authorization"] == f"Bearer {KEY}"
+
+
+async def test_a_text_that_cannot_be_sent_is_refused_not_retried(server, shared):
+    with pytest.raises(RequestRefused, match="Unicode"):
+        await shared.chat(replace(ASKED, messages=(Message("user", "half a pair: \ud83d"),)))
+    assert server.requests() == []

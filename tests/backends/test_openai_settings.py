@@ -17,7 +17,7 @@ from skillopt_cli.ports import RoleSettings
     ("environment", "expected"),
     [
         ({}, ("", "", "")),
-        ({"OPENAI_API_KEY": "k"}, ("https://api.openai.com/v1", "OPENAI_API_KEY", "")),
+        ({"OPENAI_API_KEY": "k"}, ("", "OPENAI_API_KEY", "")),
         ({"OPENAI_BASE_URL": "http://a/v1"}, ("http://a/v1", "", "")),
         (
             {
@@ -44,6 +44,7 @@ from skillopt_cli.ports import RoleSettings
 )
 def test_the_target_is_resolved_role_first_then_shared_then_openai(environment, expected):
     assert resolve("target", environment) == expected
+    assert SPEC.endpoint("target", environment) == expected
 
 
 def test_the_spec_says_what_is_missing():

@@ -285,10 +285,10 @@ async def test_a_cancelled_leader_hands_the_call_on():
     await gate.reach(1)
     follower = asyncio.create_task(recorded.chat(ask()))
     await settle()
+    gate.waiting.clear()
     leader.cancel()
     with pytest.raises(asyncio.CancelledError):
         await leader
-    gate.waiting.clear()
     await gate.reach(1)
     gate.let_one_through()
     assert (await follower).text == "hi"
@@ -322,7 +322,8 @@ class Session(FunctionChat):
 
 def stacked(backend, journal, facts, **policy):
     settings = {"role": "target", "workers": 2, "timeout": 5.0, "retry": QUICK, **policy}
-    return stack(backend, CallPolicy(**settings), asyncio.Semaphore(8), journal, facts.append)
+    live = stack(backend, CallPolicy(**settings), asyncio.Semaphore(8), facts.append)
+    return Recorded(live, journal)
 
 
 async def test_the_stack_is_its_backend_to_the_outside_and_opens_it():

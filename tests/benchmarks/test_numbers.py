@@ -61,7 +61,7 @@ def test_numbers_are_read(text: str, value: Fraction | int) -> None:
         "5/12/2020",
         "1/0",
         "1e2000",
-        "5/0",
+        "9" * 500,
     ],
 )
 def test_what_could_be_misread_is_not_read(text: str) -> None:

@@ -10,11 +10,10 @@ from skillopt_cli.benchmarks import json_stream
 from skillopt_cli.benchmarks.records import Record, read_records, single_file
 from skillopt_cli.core.errors import DataError
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=10,
-)
+KEYS = st.text(max_size=4)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(0, 1) | st.text(max_size=8)
+VALUES = SCALARS | st.lists(SCALARS, max_size=3) | st.dictionaries(KEYS, SCALARS, max_size=3)
+RECORDS = st.lists(st.dictionaries(KEYS, VALUES, max_size=4), max_size=5)
 
 
 def ids(path: Path) -> list[str]:
@@ -57,7 +56,7 @@ def test_lines_end_at_line_feeds_only(tmp_path: Path) -> None:
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(items=st.lists(st.dictionaries(st.text(), JSON)), chunk=st.integers(1, 40))
+@given(items=RECORDS, chunk=st.integers(1, 40))
 def test_a_streamed_list_equals_a_list_read_at_once(
     tmp_path: Path, items: list[dict[str, object]], chunk: int
 ) -> None:

@@ -1,5 +1,6 @@
 """Preparing SearchQA with the real `datasets` library, on a local copy of the data set's layout."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -15,8 +16,6 @@ from skillopt_cli.benchmarks.searchqa.prepare import DATASET, prepare
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import SPLITS
 from skillopt_cli.ports import BenchmarkRequest
-
-pytest.importorskip("datasets")
 
 # Each case runs in one child: `datasets` reads the environment when imported, which takes seconds.
 CHILD = """
@@ -60,6 +59,8 @@ def dataset(folder: Path, train: list[dict[str, Any]], validation: list[dict[str
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    if importlib.util.find_spec("datasets") is None:
+        pytest.skip("the extra [data] is not installed")
     root = tmp_path_factory.mktemp("prepare")
     few = dataset(root / "few", [row(f"t{i}") for i in range(9)], [row("v0"), row("v1"), row("t8")])
     bad = dataset(root / "bad", [row("t0", answers=[]), row("t1"), row("t2")], [row("v0")])
@@ -69,13 +70,13 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         [row("v0")],
     )
     bare = [{"key": "a", "question": "q", "context": "c"}]
-    fine = manifest(root / "m", ["t3", "v1", "t1"], ["v0"], ["t2", "t0"])
+    fine = manifest(root / "ids" / "fine", ["t3", "v1", "t1"], ["v0"], ["t2", "t0"])
     cases = {
         "fine": (few, fine),
-        "over two splits": (few, manifest(root / "over", ["t1"], ["t2"], ["t1"])),
-        "absent": (few, manifest(root / "absent", ["t1"], ["t2"], ["x1", "x2", "t3"])),
-        "twice in source": (few, manifest(root / "twice", ["t8"], ["t2"], ["t3"])),
-        "bad answers": (bad, manifest(root / "badm", ["t1"], ["t2"], ["t0"])),
+        "over two splits": (few, manifest(root / "ids" / "over", ["t1"], ["t2"], ["t1"])),
+        "absent": (few, manifest(root / "ids" / "absent", ["t1"], ["t2"], ["x1", "x2", "t3"])),
+        "twice in source": (few, manifest(root / "ids" / "twice", ["t8"], ["t2"], ["t3"])),
+        "bad answers": (bad, manifest(root / "ids" / "badm", ["t1"], ["t2"], ["t0"])),
         "no field": (dataset(root / "bare", bare, bare), fine),
         "no manifest": (big, None),
         "no manifest again": (big, None),
@@ -83,6 +84,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "hub": (DATASET, None),
         "no folder": (root / "nothing", None),
     }
+    write_json(root / "bad answers" / "split_manifest.json", {})  # of an earlier preparation
     sent = [
         {"folder": str(root / name), "manifest": str(ids) if ids else None, "dataset": str(source)}
         for name, (source, ids) in cases.items()

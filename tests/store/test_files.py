@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from store_samples import AWKWARD, REPLY, TASK, TEXT, broken, fact, scored, state
+from store_samples import AWKWARD, REPLY, TASK, broken, fact, scored, state
 
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import Degraded, Stamped
 from skillopt_cli.ports import Store
 from skillopt_cli.store import codec
-from skillopt_cli.store.files import FileStore, replace_text, safe_name
+from skillopt_cli.store.files import FileStore, replace_text
 from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.memory import MemoryStore
 
@@ -241,53 +239,3 @@ def test_kill_9_keeps_every_fact_and_the_checkpoint(tmp_path: Path, journal: Jou
         assert saved.done in (acknowledged // 20 * 20, (acknowledged + 1) // 20 * 20)
         store.append(fact(store.last_number + 1))
         assert [one.number for one in store.facts()] == list(range(1, len(numbers) + 2))
-
-
-class TestSafeName:
-    @pytest.mark.parametrize("task_id", ["42", "nq_dev-0017", "a.b", "x" * 80, "squad.v2_3"])
-    def test_a_tame_id_is_its_own_name(self, task_id: str) -> None:
-        assert safe_name(task_id) == task_id
-
-    @pytest.mark.parametrize(
-        ("task_id", "start"),
-        [
-            ("a/b", "a_b~"),
-            ("../../x", "x~"),
-            ("CON", "CON~"),
-            ("nul.txt", "nul.txt~"),
-            ("", "task~"),
-            ("..", "task~"),
-            ("-rf", "rf~"),
-            ("größe 5", "groe_5~"),
-            ("漢字", "task~"),
-            ("Q7", "Q7~"),
-            ("x" * 81, "x" * 60 + "~"),
-            ("a~b", "a_b~"),
-            ("end.", "end~"),
-            ("line\n", "line~"),
-            ("\ud800", "task~"),
-        ],
-    )
-    def test_any_other_id_is_cleaned_and_hashed(self, task_id: str, start: str) -> None:
-        name = safe_name(task_id)
-        assert name.startswith(start)
-        assert len(name) == len(start) + 12
-
-    def test_a_name_is_not_taken_by_the_id_that_looks_like_it(self) -> None:
-        assert safe_name(safe_name("a/b")) != safe_name("a/b")
-
-    @settings(max_examples=300, deadline=None)
-    @given(st.sets(st.one_of(TEXT, st.text("aA/.~-_ :\\", max_size=6)), max_size=30))
-    def test_names_are_unique_without_case_and_stay_inside(self, ids: set[str]) -> None:
-        names = [safe_name(task_id) for task_id in ids]
-        assert len({name.casefold() for name in names}) == len(ids)
-        for name in names:
-            assert name.isascii()
-            assert name.isprintable()
-            assert not set(name) & set('/\\:*?"<>| ')
-            assert name not in (".", "..")
-            assert name[0] not in ".-~"
-            assert 0 < len(name) <= 80
-
-    def test_case_alone_makes_two_names(self) -> None:
-        assert len({safe_name(i).casefold() for i in ("task", "Task", "TASK")}) == 3

@@ -10,6 +10,8 @@ from skillopt_cli.backends.simulated.world import chance, family_of, harm, missi
 
 _SECTION = re.compile(r"^## +(.+?)[ \t]*\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
+_TEXT_THEN_QUESTION = re.compile(r"(.*[.!?\n])\s*([^.!?\n]+\?)\s*\Z", re.DOTALL)
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -17,7 +19,8 @@ class Reading:
 
     Attributes:
         question: the text of the last "Question" section, else the whole message.
-        span: what it finds in the "Context" section, else in the whole message; "" for nothing.
+        span: what it finds in the "Context" section, else in what stands before the last sentence
+            of the question; "" for nothing.
     """
 
     question: str
@@ -28,8 +31,10 @@ class Reading:
 def read(user: str) -> Reading:
     """Read a user message."""
     question = _section(user, "question") or user.strip()
-    span = read_span(question, _section(user, "context") or user)
-    return Reading(question, family_of(question), span)
+    context, asked = _section(user, "context"), question
+    if not context and (parts := _TEXT_THEN_QUESTION.match(question)):
+        context, asked = parts.groups()
+    return Reading(question, family_of(question), read_span(asked, context))
 
 
 def answer(system: str, reading: Reading, noise: float, seed: int) -> str:

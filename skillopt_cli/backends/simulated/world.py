@@ -87,10 +87,13 @@ def harm(family: int) -> str:
 
 def family_of(question: str) -> int:
     """The family of a question, from 0; a function of its text without surrounding white space."""
-    return int(hashlib.sha256(question.strip().encode()).hexdigest(), 16) % FAMILIES
+    return (
+        int(hashlib.sha256(question.strip().encode(errors="surrogatepass")).hexdigest(), 16)
+        % FAMILIES
+    )
 
 
 def chance(*causes: object) -> float:
     """A number in [0, 1) that depends on nothing but `causes`."""
-    seed = "\x1f".join(map(str, causes)).encode()
+    seed = "\x1f".join(map(str, causes)).encode(errors="surrogatepass")
     return int.from_bytes(hashlib.blake2b(seed, digest_size=8).digest(), "big") / 2**64

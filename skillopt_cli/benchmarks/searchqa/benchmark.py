@@ -87,7 +87,7 @@ def _task(record: Record) -> Task:
     if record.data.keys() == {"id"}:
         raise record.fault(
             "holds an id and nothing else",
-            "this is an id manifest: have `skillopt data prepare searchqa` fill it in",
+            "fill the id manifest in: `skillopt data prepare searchqa --manifest-dir DIR`",
         )
     data = {
         "question": record.text("question"),

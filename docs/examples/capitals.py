@@ -1,0 +1,74 @@
+"""A complete benchmark in one file: name the capital of a country, given a sentence about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from skillopt_cli.core.score import Score
+from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
+
+CAPITALS: dict[Split, str] = {
+    "train": "France Paris, Japan Tokyo, Kenya Nairobi, Peru Lima, Norway Oslo, Egypt Cairo, "
+    "Cuba Havana, Iran Tehran, Italy Rome, Nepal Kathmandu, Ghana Accra, Austria Vienna",
+    "selection": "Spain Madrid, Chile Santiago, Sweden Stockholm, Iraq Baghdad, Poland Warsaw, "
+    "Laos Vientiane, Portugal Lisbon, Senegal Dakar, Greece Athens, Hungary Budapest",
+    "test": "Finland Helsinki, Uganda Kampala, Ireland Dublin, Jordan Amman, Latvia Riga, "
+    "Mali Bamako, Denmark Copenhagen, Ecuador Quito, Oman Muscat, Bulgaria Sofia",
+}
+
+
+class Capitals:
+    """Thirty-two questions; an answer is right when it is the capital's name and nothing else."""
+
+    name = "capitals"
+    version = "1"  # raise it whenever a brief or a score could change for the same task
+    source = "thirty-two countries"
+    seed_skill = "# Capitals\n\nName the capital.\n"
+    needs: frozenset[str] = frozenset()
+
+    def __init__(self, limit: int = 0) -> None:
+        self._tasks = {split: _tasks(split, text, limit) for split, text in CAPITALS.items()}
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        """The tasks of a split."""
+        return self._tasks[split]
+
+    def brief(self, task: Task) -> Brief:
+        """A sentence and a question. The capital is in the sentence, the reference is not sent."""
+        country, capital = task.data["country"], task.data["capital"]
+        return Brief(
+            task_id=task.id,
+            role="You answer questions about countries.",
+            sections=(
+                Section("Context", f"{country} is governed from {capital}."),
+                Section("Question", f"Which city is the capital of {country}?"),
+            ),
+        )
+
+    async def score(self, task: Task, attempt: Attempt) -> Score:
+        """Right or wrong. A wrong answer is a low score with feedback, never an exception."""
+        capital = task.data["capital"]
+        right = attempt.ending == "answered" and attempt.answer.strip() == capital
+        feedback = "" if right else f"expected {capital!r} alone, got {attempt.answer[:100]!r}"
+        return Score(float(right), float(right), feedback, expected=(capital,))
+
+
+def _tasks(split: Split, text: str, limit: int) -> tuple[Task, ...]:
+    pairs = [pair.split() for pair in text.split(", ")]
+    return tuple(
+        Task(f"{split}-{country}", "capital", {"country": country, "capital": capital})
+        for country, capital in pairs[: limit or None]
+    )
+
+
+def open_capitals(request: BenchmarkRequest) -> Benchmark:
+    """Make the benchmark. Raise `DataError` here if task files are missing or malformed."""
+    return Capitals(request.limit)
+
+
+SPEC = BenchmarkSpec(
+    name="capitals",
+    summary="name the capital of a country (exact match)",
+    open=open_capitals,
+)

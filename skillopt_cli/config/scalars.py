@@ -1,0 +1,106 @@
+"""YAML in which a plain scalar stays as it was written until it is known what its key wants.
+
+`target: 007` names a model and `split_ratio: 2:1:7` is a ratio, so a plain scalar is read by the
+key it belongs to. Numbers follow the core schema of YAML 1.2: no octal, no base 60, no dates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from typing import Any
+
+import yaml
+from yaml.constructor import ConstructorError
+from yaml.nodes import MappingNode, Node, ScalarNode
+
+_PREFIX = "tag:yaml.org,2002:"
+_NULL = f"{_PREFIX}null"
+_READ = {_NULL, *(f"{_PREFIX}{kind}" for kind in ("bool", "int", "float"))}
+_NULLS = ("", "~", "null", "Null", "NULL")
+
+
+class Written(str):
+    """A plain scalar, letter by letter."""
+
+    __slots__ = ()
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader with the core schema's scalars; the same key twice is an error."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+    def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, ScalarNode)):
+            if key.value in seen:
+                raise ConstructorError(None, None, f"`{key.value}` stands twice", key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+class _WrittenLoader(_Loader):
+    """The loader that keeps plain scalars as `Written`."""
+
+    def construct_object(self, node: Node, deep: bool = False) -> Any:
+        plain = isinstance(node, ScalarNode) and node.style is None and node.tag != _NULL
+        if plain and node.tag.startswith(_PREFIX):
+            return Written(node.value)
+        return super().construct_object(node, deep)
+
+
+_TRUTH = ("true", "false", "yes", "no", "on", "off")
+for _kind, _pattern, _first in (
+    ("bool", "|".join(f"{w}|{w.title()}|{w.upper()}" for w in _TRUTH), "tTfFyYnNoO"),
+    ("int", r"[-+]?(?:0|[1-9][0-9_]*)|0x[0-9a-fA-F]+", "-+0123456789"),
+    (
+        "float",
+        r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        "-+0123456789.",
+    ),
+    ("merge", r"<<", "<"),
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+):
+    _Loader.add_implicit_resolver(f"{_PREFIX}{_kind}", re.compile(rf"(?:{_pattern})\Z"), list(_first))
+
+
+def read_yaml(text: str) -> Any:
+    """A document whose plain scalars are `Written`; quoted ones are ordinary texts.
+
+    Raises:
+        yaml.YAMLError: it is no YAML, or a mapping holds a key twice.
+    """
+    return yaml.load(text, _WrittenLoader)
+
+
+def is_null(text: str) -> bool:
+    """Whether a plain scalar says nothing."""
+    return text.strip() in _NULLS
+
+
+def read_value(text: str) -> Any:
+    """A text from a file, a flag or a variable as number, truth value, text, list or mapping.
+
+    Lists and mappings are read in their bracketed forms only; whatever else is no YAML is a text.
+    """
+    stripped = text.strip()
+    if stripped[:1] in ("[", "{", '"', "'"):
+        try:
+            return yaml.load(stripped, _Loader)
+        except yaml.YAMLError:
+            return text
+    loader = _Loader("")
+    tag = loader.resolve(ScalarNode, stripped, (True, False))
+    return loader.construct_object(ScalarNode(tag, stripped)) if tag in _READ else text
+
+
+def settle_written(value: Any) -> Any:
+    """`value` with every `Written` inside it read."""
+    if isinstance(value, Written):
+        return None if is_null(value) else read_value(str(value))
+    if isinstance(value, list):
+        return [settle_written(item) for item in value]
+    return value
+

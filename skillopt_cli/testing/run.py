@@ -1,0 +1,159 @@
+"""`toy_run` and `toy_session`: a whole run in memory, and `EventLog`, which listens to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from skillopt_cli.backends.chat_agent import ChatAgent
+from skillopt_cli.backends.simulated import Simulated
+from skillopt_cli.backends.wrappers import CallPolicy, Recorded, stack
+from skillopt_cli.compose.build import gate_rule, shipped_prompts, splits_in_use, train_plan
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.layers import Layer, assignment_layer, resolve
+from skillopt_cli.core.events import Role, RunEvent, RunStarted, Stamped
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.engine.bus import Bus, Subscriber
+from skillopt_cli.engine.session import Session
+from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.ports import Benchmark, ChatBackend, Emit, Store
+from skillopt_cli.stages import WITH_MODEL, Run, Variants
+from skillopt_cli.store.memory import MemoryStore
+from skillopt_cli.testing.toy import ToyBenchmark
+
+E = TypeVar("E", bound=RunEvent)
+
+SMALL = {
+    "train": {"num_epochs": 2, "batch_size": 6},
+    "gradient": {"minibatch_size": 2, "merge_batch_size": 2},
+    "model": {"retry": {"base_seconds": 0.0}},
+    "run": {"workers": 4},
+}
+"""What a toy run sets; `Toy.settings` come on top."""
+
+
+def _still() -> float:
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Toy:
+    """What a run in memory is made of.
+
+    Attributes:
+        settings: texts such as "train.batch_size=4", as for `--set`.
+        target, optimizer: the models; None takes a simulated one, set up by `model.simulated.*`.
+        variants: the optimizer's stages; those that ask a model unless said otherwise.
+        clock: Unix time in seconds; stands still unless said otherwise.
+    """
+
+    settings: Sequence[str] = ()
+    target: ChatBackend | None = None
+    optimizer: ChatBackend | None = None
+    benchmark: Benchmark = field(
+        default_factory=lambda: ToyBenchmark({"train": 12, "selection": 8, "test": 6})
+    )
+    variants: Variants = WITH_MODEL
+    clock: Callable[[], float] = _still
+
+    def config(self) -> RunConfig:
+        """The run's configuration.
+
+        Raises:
+            ConfigError: a setting is unknown or out of range.
+        """
+        return resolve([Layer("toy", SMALL), assignment_layer(tuple(self.settings))]).config
+
+
+class EventLog:
+    """Keeps every fact it is told; a subscriber.
+
+    Attributes:
+        facts: in order.
+    """
+
+    def __init__(self) -> None:
+        self.facts: list[Stamped] = []
+
+    def __call__(self, fact: Stamped) -> None:
+        """Hear a fact."""
+        self.facts.append(fact)
+
+    @property
+    def events(self) -> list[RunEvent]:
+        """What happened, without number and time."""
+        return [fact.event for fact in self.facts]
+
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of one kind, in order."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+def toy_run(
+    toy: Toy | None = None, store: Store | None = None, observers: Sequence[Subscriber] = ()
+) -> Run:
+    """A run whose models are retried, limited, metered and journaled as in real life.
+
+    Args:
+        store: its memory; give the one of an earlier run to take that up. None starts afresh.
+    """
+    return toy_session(toy, store, observers).run
+
+
+def toy_session(
+    toy: Toy | None = None, store: Store | None = None, observers: Sequence[Subscriber] = ()
+) -> Session:
+    """A session around `toy_run`, for `engine.session.train_session` and `evaluate_session`."""
+    toy = toy or Toy()
+    store = MemoryStore() if store is None else store
+    config = toy.config()
+    heard = sum(1 for _ in store.facts())
+    bus = Bus([Subscriber("event log", store.append)], observers, toy.clock, heard + 1)
+    chats: dict[Role, ChatBackend] = {
+        "optimizer": _live(toy.optimizer, "optimizer", config, bus.emit),
+        "target": _live(toy.target, "target", config, bus.emit),
+    }
+    run = Run(
+        config=config,
+        plan=train_plan(config, toy.benchmark),
+        benchmark=toy.benchmark,
+        splits=splits_in_use(config, toy.benchmark),
+        target=ChatAgent(Recorded(chats["target"], store)),
+        optimizer=Recorded(chats["optimizer"], store),
+        executor=LocalExecutor(Path.cwd(), {}),
+        store=store,
+        emit=bus.emit,
+        variants=toy.variants,
+        rule=gate_rule(config),
+        prompts=shipped_prompts(),
+    )
+    return Session(run, SkillDocument(toy.benchmark.seed_skill), _started(run), chats)
+
+
+def _live(chat: ChatBackend | None, role: Role, config: RunConfig, emit: Emit) -> ChatBackend:
+    if chat is None:
+        chat = Simulated(config.model.simulated)
+    workers = config.run.workers if role == "target" else config.gradient.analyst_workers
+    policy = CallPolicy(role, workers, config.model.timeout or 60.0, config.model.retry)
+    return stack(chat, policy, asyncio.Semaphore(config.run.max_concurrency), emit)
+
+
+def _started(run: Run) -> RunStarted:
+    state = run.store.load_state()
+    return RunStarted(
+        run_id="toy",
+        benchmark=run.benchmark.name,
+        done=state.done if state else 0,
+        total_steps=run.plan.total,
+        epochs=run.plan.epochs,
+        optimizer=run.optimizer.name if run.optimizer else "",
+        target=run.target.name,
+        data=run.benchmark.source,
+        n_train=len(run.splits["train"]),
+        n_selection=len(run.splits["selection"]),
+        n_test=len(run.splits["test"]),
+        metric=run.metric.name,
+    )
