@@ -66,10 +66,11 @@ def open_benchmark(config: RunConfig) -> Benchmark:
         DataError: its data is missing or malformed.
     """
     env = config.env
+    split_dir, data_path = env.tasks_from
     return load_benchmark(env.name).open(
         BenchmarkRequest(
-            split_dir=Path(env.split_dir) if env.split_dir else None,
-            data_path=Path(env.data_path) if env.data_path else None,
+            split_dir=Path(split_dir) if split_dir else None,
+            data_path=Path(data_path) if data_path else None,
             data_root=Path(env.data_root),
             split_ratio=env.split_ratio,
             split_seed=env.split_seed,

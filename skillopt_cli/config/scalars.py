@@ -63,7 +63,9 @@ for _kind, _pattern, _first in (
     ("merge", r"<<", "<"),
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
 ):
-    _Loader.add_implicit_resolver(f"{_PREFIX}{_kind}", re.compile(rf"(?:{_pattern})\Z"), list(_first))
+    _Loader.add_implicit_resolver(
+        f"{_PREFIX}{_kind}", re.compile(rf"(?:{_pattern})\Z"), list(_first)
+    )
 
 
 def read_yaml(text: str) -> Any:
@@ -103,4 +105,3 @@ def settle_written(value: Any) -> Any:
     if isinstance(value, list):
         return [settle_written(item) for item in value]
     return value
-

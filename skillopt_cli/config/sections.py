@@ -230,7 +230,7 @@ class EnvConfig(Section):
     from_scratch: bool = False
     """Start from an empty skill."""
     split_mode: Literal["split_dir", "ratio"] | None = None
-    """Read three folders, or cut one task file by ratio; inferred from what is given when unset."""
+    """Read three folders (split_dir) or cut one task file (ratio); unset takes what is given."""
     split_dir: str = ""
     """Folder that holds train/, selection/ (or val/) and test/."""
     data_path: str = ""
@@ -245,6 +245,23 @@ class EnvConfig(Section):
     """Where run folders are made."""
     limit: int = Field(0, ge=0)
     """Keep the first N tasks of each split; 0 keeps all."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> EnvConfig:
+        if self.split_mode == "ratio" and not self.data_path:
+            raise ValueError("split_mode ratio needs data_path")
+        if self.split_mode == "split_dir" and not self.split_dir:
+            raise ValueError("split_mode split_dir needs split_dir")
+        if self.split_mode is None and self.split_dir and self.data_path:
+            raise ValueError("split_dir and data_path are both set; split_mode says which counts")
+        return self
+
+    @property
+    def tasks_from(self) -> tuple[str, str]:
+        """The split folder and the task file in use; at most one of them is not empty."""
+        if self.split_mode == "ratio":
+            return "", self.data_path
+        return self.split_dir, "" if self.split_dir else self.data_path
 
     @property
     def options(self) -> dict[str, Any]:

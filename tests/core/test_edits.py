@@ -145,13 +145,19 @@ def test_an_anchor_that_overlaps_itself_is_ambiguous() -> None:
         ("Use <!--\n", Edit("append", "SLOW_UPDATE_START -->")),
         ("<!-- APPENDIX_xSTART -->\nA\n", Edit("delete", "", "x")),
         ("<!-- APPENDIX_\nA\n", Edit("replace", "START -->", "\nA")),
+        # A whole new region is as little the optimizer's to make.
         (
-            "A <!-- x\nAPPENDIX_START -->\n<!-- APPENDIX_xEND -->\n",
-            Edit("delete", "", "x\nA"),
+            "A <!-- xAPPENDIX_START -->\n<!-- APPENDIX_END -",
+            Edit(
+                "replace",
+                "APPENDIX_START -->\n<!-- APPENDIX_END --> -",
+                "xAPPENDIX_START -->\n<!-- APPENDIX_END -",
+            ),
         ),
         # Together they would be a front matter that swallows the body.
         ("---\nA\n", Edit("append", "---\nB")),
-        ("-- -\nA\n---\n", Edit("delete", "", " ")),
+        ("-- -\nA\n---\nB\n", Edit("delete", "", " ")),
+        ("# A\nB\n", Edit("replace", "---\nname: x\n---\n# A", "# A")),
     ],
 )
 def test_pieces_of_a_marker_never_come_together(text: str, edit: Edit) -> None:
@@ -195,28 +201,24 @@ def test_every_state_but_the_budget_is_reached_here_and_aliases_lead_to_operatio
     assert set(OP_ALIASES.values()) <= set(OPS)
 
 
-PIECES = st.sampled_from(
-    [
-        "- rule one\n",
-        "  - detail\n",
-        "\n",
-        "# Head\n",
-        "text ",
-        "---\n",
-        "<!--",
-        " SLOW_UPDATE_START -->",
-        "<!-- APPENDIX_START -->\n",
-        "<!-- APPENDIX_END -->\n",
-        "-->",
-        "\r\n",
-        "é\u2028",
-    ]
-)
+PIECES = st.sampled_from([
+    "- rule one\n",
+    "  - detail\n",
+    "\n",
+    "# Head\n",
+    "text ",
+    "---\n",
+    "<!--",
+    " SLOW_UPDATE_START -->",
+    "<!-- APPENDIX_START -->\n",
+    "<!-- APPENDIX_END -->\n",
+    "-->",
+    "\r\n",
+    "é\u2028",
+])
 PROSE = st.lists(PIECES, max_size=6).map("".join)
 ANCHORS = st.one_of(PROSE, st.sampled_from(["rule one", "- ", "Keep calm.", "name: reader", "\n"]))
-EDITS = st.builds(
-    Edit, st.sampled_from([*OPS, "add", ""]), PROSE, ANCHORS, st.integers(0, 9)
-)
+EDITS = st.builds(Edit, st.sampled_from([*OPS, "add", ""]), PROSE, ANCHORS, st.integers(0, 9))
 BODIES = st.lists(
     st.sampled_from(["- rule one\n", "  - detail\n", "\n", "# Head\n", "text ", "- a b c\n"]),
     max_size=8,
@@ -238,7 +240,7 @@ def kept(skill: SkillDocument) -> list[tuple[str, str]]:
     return [(region.name, skill.text[region.start : region.end]) for region in skill.regions]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(skills(), st.lists(EDITS, max_size=6))
 def test_any_edits_to_any_skill(skill: SkillDocument, edits: list[Edit]) -> None:
     before = kept(skill)
@@ -252,7 +254,7 @@ def test_any_edits_to_any_skill(skill: SkillDocument, edits: list[Edit]) -> None
         assert bool(outcome.reason) == (outcome.state != "applied")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(skills(), EDITS)
 def test_only_an_applied_edit_changes_the_text_and_then_by_its_own_bytes(
     skill: SkillDocument, edit: Edit
@@ -275,7 +277,7 @@ def test_only_an_applied_edit_changes_the_text_and_then_by_its_own_bytes(
         assert len(text) == len(skill.text) - len(edit.target)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text(max_size=60), st.lists(st.builds(Edit, st.sampled_from(OPS), st.text(), st.text())))
 @example("\ud800", [Edit("append", "\udfff", "\ud800")])
 @example("---\n", [Edit("append", "---")])
@@ -285,7 +287,7 @@ def test_nothing_makes_it_raise(text: str, edits: list[Edit]) -> None:
     assert made.skill.digest
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(PROSE, st.lists(EDITS, max_size=4))
 def test_a_text_of_marker_pieces_is_never_made_malformed(text: str, edits: list[Edit]) -> None:
     skill = SkillDocument(text)

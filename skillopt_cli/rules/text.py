@@ -1,0 +1,81 @@
+"""What can be told of an answer by its looks. Pure; English number words only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+Shape = Literal["year", "number", "name", "phrase", "sentence"]
+
+SENTENCE_WORDS = 6
+"""From this many words on, an answer counts as a sentence."""
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_YEAR = re.compile(r"1\d{3}|20\d{2}")
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SPELLED = (
+    {word: value for value, word in enumerate(_SMALL)}
+    | {word: 20 + 10 * index for index, word in enumerate(_TENS)}
+    | {"hundred": 100, "thousand": 1000, "dozen": 12}
+)
+_LINKS = frozenset("a an and at de der du for in la le of on the to van von".split())
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text in lower case; a number with its separators is one word."""
+    return tuple(word.lower() for word in _WORD.findall(text))
+
+
+def find(part: Sequence[str], whole: Sequence[str]) -> int:
+    """Where `part` begins in `whole` as an unbroken run, or -1. An empty part is never found."""
+    if not part:
+        return -1
+    starts = range(len(whole) - len(part) + 1)
+    return next((i for i in starts if tuple(whole[i : i + len(part)]) == tuple(part)), -1)
+
+
+def number(text: str) -> float | None:
+    """The value of a text that is a number and nothing else, in digits or as one word or two."""
+    found = words(text)
+    if len(found) == 1 and found[0][0].isdigit():
+        digits = found[0].replace(",", "")
+        return float(digits) if digits.count(".") <= 1 else None
+    parts = [part for word in found for part in re.split(r"[-’']", word)]
+    if not parts or len(parts) > 2 or any(part not in _SPELLED for part in parts):
+        return None
+    values = [_SPELLED[part] for part in parts]
+    if len(values) == 1:
+        return float(values[0])
+    tens, ones = values
+    if ones >= 100:
+        return float(tens * ones)
+    return float(tens + ones) if tens >= 20 and tens < 100 and 0 < ones < 10 else None
+
+
+def in_digits(text: str) -> bool:
+    """Whether a digit occurs in the text."""
+    return any(char.isdigit() for char in text)
+
+
+def spelled(value: int) -> str:
+    """A small number as a word, a large one in digits."""
+    return _SMALL[value] if 0 <= value < len(_SMALL) else str(value)
+
+
+def shape(text: str) -> Shape:
+    """What kind of answer a text looks like."""
+    found = words(text)
+    if len(found) == 1 and _YEAR.fullmatch(found[0]):
+        return "year"
+    if number(text) is not None:
+        return "number"
+    if len(found) >= SENTENCE_WORDS:
+        return "sentence"
+    original = [w for w in _WORD.findall(text) if w.lower() not in _LINKS]
+    named = bool(original) and all(w[0].isupper() or w[0].isdigit() for w in original)
+    return "name" if named else "phrase"
