@@ -37,10 +37,10 @@ EXIT_MEANINGS = {
     0: "Finished. The run came to its end; read the summary for what it gained.",
     1: "A fault of ours. The traceback is in `crash.txt` in the run folder; please report it.",
     2: "Usage or configuration. Nothing was spent.",
-    3: "Data: task files, splits or skill files. Nothing was spent.",
+    3: "Data: task files, splits, skill files, or a run folder that cannot be read or written.",
     4: "A model service cannot be used. The run can be resumed.",
-    5: "A budget is used up. The run can be resumed with a higher one.",
-    6: "Indecisive: too few attempts could be scored to decide anything. The run can be resumed.",
+    5: "A budget is used up. Reserved: this version has no budgets.",
+    6: "Indecisive: too few attempts could be scored, in the baseline or at every gate.",
     10: "Finished, `--require-improvement` was given, and no candidate beat the seed skill.",
     130: "Interrupted by the user. The run can be resumed.",
 }
@@ -206,9 +206,8 @@ def _exit_codes() -> Iterator[str]:
 
 
 def _error_tree() -> list[type[errors.SkillOptError]]:
-    found = [
-        e for e in vars(errors).values() if isinstance(e, type) and e.__module__ == errors.__name__
-    ]
+    named = [e for e in vars(errors).values() if isinstance(e, type)]
+    found = [e for e in named if issubclass(e, errors.SkillOptError)]
     if missing := {e.exit_code for e in found} - set(EXIT_MEANINGS):
         raise RuntimeError(f"exit codes without a meaning: {sorted(missing)}")
     return [e for e in found if e is not errors.SkillOptError]

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 from typer.core import TyperGroup
 
 from skillopt_cli import __version__
 from skillopt_cli.cli import config, data, evaluate, plugins, resume, runs, skill, train
-from skillopt_cli.core.errors import SkillOptError
+from skillopt_cli.cli.errors import errors_shown
 
 
 class Root(TyperGroup):
-    """The root command: where every expected error ends."""
+    """The root command: where every error ends."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Parse the root's own options."""
+        with errors_shown():
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
-        """Run a command; an error becomes one sentence, a hint and its exit code."""
-        try:
+        """Run a command."""
+        with errors_shown():
             return super().invoke(ctx)
-        except SkillOptError as error:
-            show_error(error)
-            raise typer.Exit(error.exit_code) from None
-
-
-def show_error(error: SkillOptError) -> None:
-    """One sentence on stderr, then `hint:` with what to do."""
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
-    console.print(Text("error: ", style="bold red") + Text(error.message))
-    if error.hint:
-        console.print(Text("hint: ", style="bold cyan") + Text(error.hint))
 
 
 def dashes(name: str) -> str:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption
+from skillopt_cli.cli.show import show_json, show_table
 from skillopt_cli.cli.wishes import with_run_flags
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.importer import import_config
+from skillopt_cli.core.errors import UsageError
 from skillopt_cli.store.files import replace_text
 
 app = typer.Typer(help="Settings and where they come from.", no_args_is_help=True)
@@ -27,27 +27,35 @@ def show(*, benchmark: BenchmarkArgument = None, json: JsonOption = False, wishe
     """Print every effective value with the layer it came from."""
     rows = settle(replace(wishes, roles=()), read_environment()).rows()
     if json:
-        typer.echo(jsonlib.dumps(rows, ensure_ascii=False))
-        return
-    table = Table("key", "value", "source", box=None)
-    for row in rows:
-        value = row["value"]
-        shown = "" if value is None else jsonlib.dumps(value, ensure_ascii=False)
-        table.add_row(row["key"], shown, row["source"])
-    Console(highlight=False, soft_wrap=True).print(table)
+        show_json(rows)
+    else:
+        show_table(
+            ("key", "value", "source"),
+            [(row["key"], _shown(row["value"]), row["source"]) for row in rows],
+        )
+
+
+def _shown(value: object) -> str:
+    return "-" if value is None else jsonlib.dumps(value, ensure_ascii=False)
 
 
 @app.command("import")
 def import_(
     path: Annotated[Path, typer.Argument(help="Configuration of the published system.")],
     out: Annotated[Path | None, typer.Option("--out", help="Write here instead of stdout.")] = None,
+    json: JsonOption = False,
 ) -> None:
     """Convert a configuration of the published system; what cannot be carried over is listed."""
     imported = import_config(path)
     for key, reason in imported.left:
         typer.echo(f"not carried over: {key} ({reason})", err=True)
-    if out is None:
-        typer.echo(imported.text(), nl=False)
-    else:
+    if out is not None:
+        if out.exists():
+            raise UsageError(f"{out} exists already", "choose another file with --out")
         replace_text(out, imported.text())
         typer.echo(f"wrote {out}", err=True)
+    if json:
+        left = [{"key": key, "reason": reason} for key, reason in imported.left]
+        show_json({"values": imported.values, "not_carried_over": left})
+    elif out is None:
+        typer.echo(imported.text(), nl=False)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json as jsonlib
 import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from skillopt_cli.benchmarks.check import check_data
 from skillopt_cli.cli.options import JsonOption
+from skillopt_cli.cli.show import show_json
 from skillopt_cli.cli.wishes import with_run_flags
 from skillopt_cli.compose.build import open_benchmark
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.plugins import load_benchmark
+from skillopt_cli.ui.words import count
 
 app = typer.Typer(help="Task data: samples, downloads, checks.", no_args_is_help=True)
 
@@ -31,6 +30,7 @@ Name = Annotated[str, typer.Argument(metavar="BENCHMARK", help="See `skillopt be
 def sample(
     benchmark: Name,
     out: Annotated[Path | None, typer.Option(help="Folder; default data/BENCHMARK-sample.")] = None,
+    json: JsonOption = False,
 ) -> None:
     """Write the bundled sample to a folder, to look at or to start your own data from."""
     spec = load_benchmark(benchmark)
@@ -39,8 +39,16 @@ def sample(
     target = out or Path("data") / f"{benchmark}-sample"
     if target.exists():
         raise UsageError(f"{target} exists already", "choose another folder with --out")
-    shutil.copytree(spec.sample, target)
-    typer.echo(f"wrote {target}; use it with --split-dir {target}")
+    try:
+        shutil.copytree(spec.sample, target)
+    except OSError as error:
+        raise DataError(
+            f"cannot write {target}: {error.strerror or error}", "choose another folder with --out"
+        ) from None
+    if json:
+        show_json({"folder": str(target)})
+    else:
+        typer.echo(f"wrote {target}; use it with --split-dir {target}")
 
 
 @app.command("prepare")
@@ -50,6 +58,7 @@ def prepare(
     manifest_dir: Annotated[
         Path | None, typer.Option(help="Folder with published lists of task ids.")
     ] = None,
+    json: JsonOption = False,
 ) -> None:
     """Download a benchmark's full data and cut it into splits."""
     spec = load_benchmark(benchmark)
@@ -59,6 +68,9 @@ def prepare(
         )
     target = out or Path("data") / benchmark
     counts = spec.prepare(target, manifest_dir)
+    if json:
+        show_json({"folder": str(target), "tasks": dict(counts)})
+        return
     listed = ", ".join(f"{count} {split}" for split, count in counts.items())
     typer.echo(f"wrote {listed} tasks to {target}")
 
@@ -71,16 +83,15 @@ def check(*, benchmark: Name, json: JsonOption = False, wishes: Wishes) -> None:
     opened = open_benchmark(config)
     findings = asyncio.run(check_data(opened))
     if json:
-        typer.echo(jsonlib.dumps([asdict(f) for f in findings], ensure_ascii=False))
+        show_json([asdict(f) for f in findings])
     else:
-        console = Console(highlight=False, soft_wrap=True)
-        console.print(Text(f"{benchmark}: {opened.source}"))
+        typer.echo(f"{benchmark}: {opened.source}")
         for finding in findings:
-            console.print(Text(f"{finding.level}: {finding.what}"))
+            typer.echo(f"{finding.level}: {finding.what}")
             if finding.hint:
-                console.print(Text(f"  hint: {finding.hint}"))
+                typer.echo(f"  hint: {finding.hint}")
         if not findings:
-            console.print("no faults found")
+            typer.echo("no faults found")
     errors = sum(finding.level == "error" for finding in findings)
     if errors:
-        raise DataError(f"the data of `{benchmark}` has {errors} errors")
+        raise DataError(f"the data of `{benchmark}` has {count(errors, 'error')}")

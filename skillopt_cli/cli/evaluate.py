@@ -13,6 +13,7 @@ import typer
 
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption, RunId
 from skillopt_cli.cli.running import carry_out
+from skillopt_cli.cli.show import show_json
 from skillopt_cli.cli.wishes import with_run_flags
 from skillopt_cli.compose.build import Order
 from skillopt_cli.compose.folder import CONFIG, new_folder, run_of
@@ -49,23 +50,22 @@ def evaluate(
     """
     chosen = _split(split)
     environment = read_environment()
-    document = _skill(skill, wishes)
+    document = _skill(skill, bool(wishes.flags.get("env.from_scratch")))
     home = run_of(skill) if skill and not (benchmark or wishes.config) else None
-    if home:
+    if home is not None:
         wishes = replace(wishes, config=home / CONFIG)
     config = settle(replace(wishes, roles=("target",)), environment).config
-    folder = new_folder(config, run_id, datetime.now().astimezone())
     order = Order(config, environment, skill=document)
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)
-        result = _result(session, measured, chosen, str(skill or ""))
-        replace_text(folder / SUMMARY, jsonlib.dumps(result, ensure_ascii=False, indent=2) + "\n")
-        return result
+        return _result(session, measured, chosen, str(skill or ""))
 
-    result, _ = carry_out(folder, order, work, as_json=False)
+    with new_folder(config, run_id, datetime.now().astimezone()) as folder:
+        result, _ = carry_out(folder, order, work, as_json=False)
+        replace_text(folder / SUMMARY, jsonlib.dumps(result, ensure_ascii=False, indent=2) + "\n")
     if json:
-        typer.echo(jsonlib.dumps(result, ensure_ascii=False))
+        show_json(result)
     else:
         _show(folder, result)
 
@@ -76,10 +76,12 @@ def _split(name: str) -> Split:
     return name
 
 
-def _skill(path: Path | None, wishes: Wishes) -> SkillDocument:
+def _skill(path: Path | None, from_scratch: bool) -> SkillDocument:
+    if path is not None and from_scratch:
+        raise UsageError("--skill and --from-scratch exclude each other", "give one of the two")
     if path is not None:
         return read_skill(path)
-    if wishes.flags.get("env.from_scratch"):
+    if from_scratch:
         return SkillDocument("")
     raise UsageError("no skill is named", "add --skill PATH, or --from-scratch for no skill")
 

@@ -10,10 +10,12 @@ import typer
 
 from skillopt_cli.cli.options import AllowDrift, JsonOption
 from skillopt_cli.cli.running import carry_out, read_view
+from skillopt_cli.cli.show import show_json
 from skillopt_cli.cli.train import show_result
 from skillopt_cli.cli.wishes import with_run_flags
 from skillopt_cli.compose.build import Order
-from skillopt_cli.compose.folder import CONFIG, find_run
+from skillopt_cli.compose.folder import CONFIG, MANIFEST, find_run
+from skillopt_cli.compose.manifest import binding, config_drift, read_manifest, refuse_drift
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import UsageError
@@ -41,22 +43,21 @@ def resume(
             "a resumed run keeps its own configuration", "change single settings with --set"
         )
     folder = find_run(run, Path(str(wishes.flags.get("env.out_root", "outputs"))))
-    _check_training(folder)
+    view = read_view(folder)
+    if view.run is not None and not view.run.total_steps:
+        raise UsageError(
+            f"{folder} is an evaluation, which cannot be resumed", "run `skillopt eval` again"
+        )
     config = settle(replace(wishes, config=folder / CONFIG), environment).config
-    finished = read_view(folder).ending
-    if isinstance(finished, RunFinished) and not allow_drift:
+    if isinstance(view.ending, RunFinished) and not allow_drift:
+        refuse_drift(config_drift(read_manifest(folder / MANIFEST), binding(config)))
         typer.echo(f"{folder} is finished: nothing to do", err=True)
-        code, summary = finished.exit_code, summarise(read_view(folder))
+        code, summary = view.ending.exit_code, summarise(view)
+        if json:
+            show_json({"summary": summary})
     else:
         order = Order(config, environment, allow_drift=allow_drift)
         code, summary = carry_out(folder, order, train_session, as_json=json)
     if not json:
         show_result(folder, summary)
     raise typer.Exit(code)
-
-
-def _check_training(folder: Path) -> None:
-    if (folder / "eval_summary.json").exists():
-        raise UsageError(
-            f"{folder} is an evaluation, which cannot be resumed", "run `skillopt eval` again"
-        )

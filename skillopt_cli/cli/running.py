@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import signal
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +18,10 @@ from rich.console import Console
 
 from skillopt_cli.backends.doors import Doors
 from skillopt_cli.compose.build import Order, composed
+from skillopt_cli.compose.folder import CRASH
+from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.config import RunConfig
-from skillopt_cli.core.errors import Interrupted
+from skillopt_cli.core.errors import Interrupted, SkillOptError
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import Session
 from skillopt_cli.store.files import EVENTS, FileStore, replace_text
@@ -45,25 +46,47 @@ def carry_out(
     """Compose a run on `folder`, show it, and do `work`; the summary is written however it ends.
 
     Raises:
-        SkillOptError: as `work` does. A folder in which nothing happened yet is removed again.
+        SkillOptError: as `work` does, without any key in its message. A bug becomes one too: its
+            traceback is kept in the run folder.
         Interrupted: the user stopped the run.
     """
+    secrets = Secrets.of(order.environment, order.config)
     lines = JsonLines(sys.stdout) if as_json else None
+    document: dict[str, Any] = {}
     try:
         with _shown(folder, order, lines) as shown, composed(folder, shown) as (session, doors):
-            result = asyncio.run(_until_stopped(work(session), doors))
-    except Exception as error:
-        if not (folder / EVENTS).exists():
-            shutil.rmtree(folder, ignore_errors=True)
-        elif getattr(error, "exit_code", 1) == 1:
-            _report_crash(folder, order, error)
+            try:
+                result = asyncio.run(_until_stopped(work(session), doors))
+            finally:
+                document = _write_summary(folder)
+                if lines is not None and document:
+                    lines.close(document)
+    except Interrupted as error:
+        raise Interrupted(error.message, _again(folder, order)) from None
+    except SkillOptError as error:
+        error.message, error.hint = secrets.hide(error.message), secrets.hide(error.hint)
         raise
-    finally:
-        document = _write_summary(folder)
-        if lines is not None and document is not None:
-            lines.close(document)
-    assert document is not None
+    # Whatever else is raised is our bug, or a plug-in's.
+    except Exception as error:
+        raise _crash(folder, secrets, error) from None
     return result, document
+
+
+def _again(folder: Path, order: Order) -> str:
+    if order.skill is not None:
+        return "run `skillopt eval` again"
+    return f"`skillopt resume {folder}` takes the run up again"
+
+
+def _crash(folder: Path, secrets: Secrets, error: Exception) -> SkillOptError:
+    """Keep the traceback of a bug in the run folder, without any key, and say where it is."""
+    text = "".join(traceback.format_exception(error))
+    replace_text(folder / CRASH, secrets.hide(text))
+    what = secrets.hide(" ".join(f"{type(error).__name__}: {error}".split()))
+    return SkillOptError(
+        f"internal error: {what}",
+        f"report it with the run folder {folder}: its {CRASH} says where it happened",
+    )
 
 
 def read_view(folder: Path) -> RunView:
@@ -97,7 +120,7 @@ async def _until_stopped(work: Awaitable[T], doors: Doors) -> T:
     try:
         return await task
     except asyncio.CancelledError:
-        raise Interrupted("stopped by the user", "skillopt resume takes the run up again") from None
+        raise Interrupted("stopped by the user") from None
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
@@ -127,25 +150,10 @@ def display_style(config: RunConfig, *, as_json: bool) -> str:
     return "rich" if sys.stderr.isatty() else "plain"
 
 
-def _write_summary(folder: Path) -> dict[str, Any] | None:
+def _write_summary(folder: Path) -> dict[str, Any]:
+    """Write `summary.json` from the log; nothing, and an empty one, for a run without facts."""
     if not (folder / EVENTS).exists():
-        return None
+        return {}
     document = summarise(read_view(folder))
     replace_text(folder / SUMMARY, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     return document
-
-
-def _report_crash(folder: Path, order: Order, error: Exception) -> None:
-    """Keep the traceback of a bug in the run folder, without any key."""
-    text = "".join(traceback.format_exception(error))
-    replace_text(folder / "crash.txt", without_secrets(text, order.config, order.environment))
-
-
-def without_secrets(text: str, config: RunConfig, environment: Mapping[str, str]) -> str:
-    """`text` with the values of all variables that are named as keys blanked out."""
-    model = config.model
-    named = {model.api_key_env, model.optimizer.api_key_env, model.target.api_key_env}
-    for name, value in environment.items():
-        if name in named or name.endswith(("_API_KEY", "_TOKEN", "_SECRET")):
-            text = text.replace(value, "***")
-    return text

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json as jsonlib
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from skillopt_cli.cli.options import JsonOption
 from skillopt_cli.cli.running import read_view
-from skillopt_cli.compose.folder import find_run
+from skillopt_cli.cli.show import show, show_json
+from skillopt_cli.compose.folder import CONFIG, find_run
 from skillopt_cli.ui.diff import diff_skills as compare_skills
 from skillopt_cli.ui.report import report_document, report_text
 
@@ -26,19 +26,32 @@ def gate_report(
     """Show what each step proposed and how the gate decided; several runs side by side."""
     views = [read_view(find_run(run, out_root)) for run in runs]
     if json:
-        typer.echo(jsonlib.dumps(report_document(views), ensure_ascii=False))
+        show_json(report_document(views))
     else:
-        Console(highlight=False).print(report_text(views))
+        show(report_text(views))
 
 
 def diff_skills(
-    a: Annotated[str, typer.Argument(help="Skill file, run folder, or RUN:seed, RUN:best, RUN:3.")],
+    a: Annotated[str, typer.Argument(help="Skill file, run, or RUN:seed, RUN:best, RUN:3.")],
     b: Annotated[str, typer.Argument(help="The other one.")],
+    out_root: OutRoot = Path("outputs"),
     json: JsonOption = False,
 ) -> None:
     """Show how two skills differ."""
-    difference = compare_skills(a, b)
+    difference = compare_skills(_by_id(a, out_root), _by_id(b, out_root))
     if json:
-        typer.echo(jsonlib.dumps(difference.document, ensure_ascii=False))
+        show_json(difference.document)
+    elif sys.stdout.isatty():
+        show(difference)
     else:
-        Console(highlight=False).print(difference)
+        # Exact down to white space, so that the output is a patch.
+        typer.echo(difference.text, nl=False)
+        typer.echo(difference.headline if difference.lines else "the skills are equal")
+
+
+def _by_id(name: str, out_root: Path) -> str:
+    """The name of a skill with a run's folder in place of its id."""
+    run, colon, which = name.partition(":")
+    if Path(name).exists() or Path(run).exists() or not list(out_root.glob(f"*/{run}/{CONFIG}")):
+        return name
+    return f"{find_run(run, out_root)}{colon}{which}"

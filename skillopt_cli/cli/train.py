@@ -34,8 +34,9 @@ def train(
     """
     environment = read_environment()
     config = settle(wishes, environment).config
-    folder = new_folder(config, run_id, datetime.now().astimezone())
-    code, summary = carry_out(folder, Order(config, environment), train_session, as_json=json)
+    order = Order(config, environment)
+    with new_folder(config, run_id, datetime.now().astimezone()) as folder:
+        code, summary = carry_out(folder, order, train_session, as_json=json)
     if not json:
         show_result(folder, summary)
     raise typer.Exit(code)

@@ -13,8 +13,9 @@ from tempfile import TemporaryDirectory
 
 from skillopt_cli.backends.doors import Doors
 from skillopt_cli.compose.folder import CONFIG, MANIFEST, dump_config
-from skillopt_cli.compose.manifest import drift, manifest, refuse_drift
+from skillopt_cli.compose.manifest import drift, manifest, read_manifest, refuse_drift
 from skillopt_cli.compose.roles import Models, Wiring, open_models
+from skillopt_cli.compose.secrets import DiscreetStore, Secrets
 from skillopt_cli.compose.skill_init import seed_skill
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import ConfigError, DataError
@@ -30,7 +31,7 @@ from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.plugins import load_benchmark
 from skillopt_cli.ports import Benchmark, BenchmarkRequest
 from skillopt_cli.stages import Run
-from skillopt_cli.store.files import FileStore, replace_text
+from skillopt_cli.store.files import replace_text
 from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.store.scribe import Scribe
@@ -122,10 +123,11 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
     """
     config = order.config
     journal_path = Path(config.run.cache_dir or folder) / "journal.sqlite"
+    secrets = Secrets.of(order.environment, config)
     with (
         lock_run(folder),
         Journal(journal_path) as journal,
-        FileStore(folder, journal) as store,
+        DiscreetStore(folder, journal, secrets) as store,
         TemporaryDirectory(prefix="skillopt-") as workspaces,
     ):
         scribe = Scribe(folder, store.facts())
@@ -135,8 +137,9 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
             order.clock,
             store.last_number + 1,
         )
+        emit = secrets.guard(bus.emit)
         doors = Doors()
-        wiring = Wiring(order.environment, doors, store, bus.emit)
+        wiring = Wiring(order.environment, doors, store, emit)
         benchmark = open_benchmark(config)
         models = open_models(config, wiring, with_optimizer=order.skill is None)
         run = Run(
@@ -148,7 +151,7 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
             optimizer=models.optimizer,
             executor=LocalExecutor(Path(workspaces), _harmless(order.environment)),
             store=store,
-            emit=bus.emit,
+            emit=emit,
             variants=models.variants,
             rule=gate_rule(config),
             prompts=shipped_prompts(),
@@ -156,7 +159,7 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         _check_abilities(run)
         seed = order.skill or seed_skill(config.env, benchmark.seed_skill)
         _record_conditions(folder, run, seed, allow_drift=order.allow_drift)
-        yield Session(run, seed, _started(folder, run, models), models.live), doors
+        yield Session(run, seed, _started(folder, run, order, models), models.live), doors
 
 
 def _harmless(environment: Mapping[str, str]) -> dict[str, str]:
@@ -203,7 +206,7 @@ def _record_conditions(folder: Path, run: Run, seed: SkillDocument, *, allow_dri
     new = manifest(run, seed)
     path = folder / MANIFEST
     if path.is_file():
-        changes = drift(json.loads(path.read_text(encoding="utf-8")), new)
+        changes = drift(read_manifest(path), new)
         if not allow_drift:
             refuse_drift(changes)
         if changes:
@@ -212,15 +215,16 @@ def _record_conditions(folder: Path, run: Run, seed: SkillDocument, *, allow_dri
     replace_text(path, json.dumps(new, ensure_ascii=False, indent=1) + "\n")
 
 
-def _started(folder: Path, run: Run, models: Models) -> RunStarted:
+def _started(folder: Path, run: Run, order: Order, models: Models) -> RunStarted:
     state = run.store.load_state()
+    training = order.skill is None
     sizes = {split: len(tasks) for split, tasks in run.splits.items()}
     return RunStarted(
         run_id=folder.name,
         benchmark=run.benchmark.name,
         done=state.done if state else 0,
-        total_steps=run.plan.total,
-        epochs=run.plan.epochs,
+        total_steps=run.plan.total if training else 0,
+        epochs=run.plan.epochs if training else 0,
         optimizer=models.names.get("optimizer", ""),
         target=models.names["target"],
         data=run.benchmark.source,

@@ -3,38 +3,64 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-import yaml
-
 from skillopt_cli.config import RunConfig
+from skillopt_cli.config.scalars import dump_yaml
 from skillopt_cli.core.errors import DataError, UsageError
+from skillopt_cli.store.files import EVENTS
 
 CONFIG = "config.yaml"
 MANIFEST = "manifest.json"
+CRASH = "crash.txt"
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
-def new_folder(config: RunConfig, run_id: str, now: datetime) -> Path:
-    """Make the folder of a new run: `<out_root>/<benchmark>/<run_id>`.
+@contextmanager
+def new_folder(config: RunConfig, run_id: str, now: datetime) -> Iterator[Path]:
+    """The folder of a new run: `<out_root>/<benchmark>/<run_id>`.
 
-    Without a run id it is the local time, with -2, -3, ... appended while the name is taken.
+    Without a run id it is the local time, with -2, -3, ... appended while the name is taken. When
+    the run fails before anything happened, the folder is removed again, with those made around it.
 
     Raises:
         UsageError: the run id exists already, or is no plain name.
+        DataError: the folder cannot be made.
     """
     home = Path(config.env.out_root) / config.env.name
-    if run_id:
-        if not _RUN_ID.match(run_id):
-            raise UsageError(
-                f"the run id `{run_id}` is not a plain name", "use letters, digits, . _ and -"
-            )
-        if not _make(home / run_id):
-            raise UsageError(
-                f"the run {home / run_id} exists already", f"skillopt resume {home / run_id}"
-            )
-        return home / run_id
+    around = [folder for folder in (home, *home.parents) if not folder.exists()]
+    folder = _named(home, run_id) if run_id else _timed(home, now)
+    try:
+        yield folder
+    except BaseException:
+        if not any((folder / name).exists() for name in (EVENTS, CRASH)):
+            shutil.rmtree(folder, ignore_errors=True)
+            for empty in around:
+                # Another run may have moved in meanwhile; then the folder stays.
+                with suppress(OSError):
+                    empty.rmdir()
+        raise
+
+
+def _named(home: Path, run_id: str) -> Path:
+    if not _RUN_ID.match(run_id):
+        raise UsageError(
+            f"the run id `{run_id}` is not a plain name", "use letters, digits, . _ and -"
+        )
+    folder = home / run_id
+    if not _make(folder):
+        raise UsageError(
+            f"the run {folder} exists already",
+            f"`skillopt resume {folder}` takes it up, or choose another --run-id",
+        )
+    return folder
+
+
+def _timed(home: Path, now: datetime) -> Path:
     stem = now.strftime("%Y-%m-%d_%H-%M-%S")
     number = 1
     while not _make(folder := home / (stem if number == 1 else f"{stem}-{number}")):
@@ -67,8 +93,7 @@ def run_of(path: Path) -> Path | None:
 
 def dump_config(config: RunConfig) -> str:
     """The configuration as YAML for `--config`; it holds no secret, only names of variables."""
-    values = config.model_dump(mode="json", exclude_none=True)
-    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+    return dump_yaml(config.model_dump(mode="json", exclude_none=True))
 
 
 def _make(folder: Path) -> bool:

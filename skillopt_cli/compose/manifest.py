@@ -6,17 +6,29 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from skillopt_cli import __version__
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import flatten
-from skillopt_cli.core.errors import DriftRefused
+from skillopt_cli.core.errors import DataError, DriftRefused
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.stages import Run
 
-FREE = ("run.", "env.out_root", "env.data_root", "env.split_dir", "env.data_path")
+FREE = (
+    "run.",
+    "model.retry.",
+    "gradient.analyst_workers",
+    "env.out_root",
+    "env.data_root",
+    "env.split_dir",
+    "env.data_path",
+)
+FREE_ENDS = (".api_key_env", ".timeout")
 """Keys that alter no text and no score; where data lies does not matter, its content does."""
+
+_PARTS = {"config", "benchmark", "target", "optimizer", "seed_skill", "prompts", "splits"}
 
 
 def manifest(run: Run, seed: SkillDocument) -> dict[str, Any]:
@@ -24,7 +36,7 @@ def manifest(run: Run, seed: SkillDocument) -> dict[str, Any]:
     return {
         "schema": 1,
         "versions": {"skillopt": __version__, "python": platform.python_version()},
-        "config": _binding(run.config),
+        "config": binding(run.config),
         "benchmark": f"{run.benchmark.name}/{run.benchmark.version}",
         "target": _digest(run.target.fingerprint),
         "optimizer": _digest(run.optimizer.fingerprint if run.optimizer else ""),
@@ -37,13 +49,24 @@ def manifest(run: Run, seed: SkillDocument) -> dict[str, Any]:
     }
 
 
+def read_manifest(path: Path) -> dict[str, Any]:
+    """A run's manifest.
+
+    Raises:
+        DataError: it is damaged.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    if not (isinstance(found, dict) and found.keys() >= _PARTS):
+        raise DataError(f"{path} cannot be read", "restore it from a copy, or start a new run")
+    return found
+
+
 def drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """What changed between two manifests, a line each; versions may change freely."""
-    changes: list[str] = []
-    for key in sorted({*old["config"], *new["config"]}):
-        before, after = old["config"].get(key), new["config"].get(key)
-        if before != after:
-            changes.append(f"{key}: {json.dumps(before)} -> {json.dumps(after)}")
+    changes = config_drift(old, new["config"])
     for key in ("benchmark", "target", "optimizer", "seed_skill"):
         if old[key] != new[key]:
             changes.append(f"{key.replace('_', ' ')} is another one")
@@ -53,6 +76,16 @@ def drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     for split, tasks in new["splits"].items():
         changes += _split_changes(split, old["splits"].get(split, {}), tasks)
     return changes
+
+
+def config_drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The settings in which `new`, as `binding` gives them, differs from an old manifest."""
+    before = {key: value for key, value in old["config"].items() if not _free(key)}
+    return [
+        f"{key}: {json.dumps(before.get(key))} -> {json.dumps(new.get(key))}"
+        for key in sorted({*before, *new})
+        if before.get(key) != new.get(key)
+    ]
 
 
 def refuse_drift(changes: list[str]) -> None:
@@ -69,12 +102,13 @@ def refuse_drift(changes: list[str]) -> None:
         )
 
 
-def _binding(config: RunConfig) -> dict[str, Any]:
-    return {
-        key: value
-        for key, value in flatten(config.model_dump(mode="json"))
-        if not key.startswith(FREE)
-    }
+def binding(config: RunConfig) -> dict[str, Any]:
+    """The settings that can alter a text or a score, by dotted key."""
+    return {key: value for key, value in flatten(config.model_dump(mode="json")) if not _free(key)}
+
+
+def _free(key: str) -> bool:
+    return key.startswith(FREE) or key.endswith(FREE_ENDS)
 
 
 def _split_changes(split: str, old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:

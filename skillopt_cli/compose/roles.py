@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from skillopt_cli.backends.chat_agent import ChatAgent
 from skillopt_cli.backends.doors import Doors, Guarded
 from skillopt_cli.backends.wrappers import CallPolicy, Recorded, stack
+from skillopt_cli.compose.secrets import names_a_key
 from skillopt_cli.compose.settings import ROLES, backend_name
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import ConfigError
@@ -61,10 +62,7 @@ def role_settings(config: RunConfig, role: Role, environment: Mapping[str, str])
 
     variable = str(pick("api_key_env") or "")
     if variable and variable not in environment:
-        raise ConfigError(
-            f"the variable {variable}, which should hold the {role}'s key, is not set",
-            f"export {variable}=..., or write it into .env",
-        )
+        raise _no_key(role, variable)
     backend = backend_name(config, role)
     section = getattr(shared, backend, None) if backend in ("simulated", "local") else None
     temperature = pick("temperature")
@@ -82,6 +80,19 @@ def role_settings(config: RunConfig, role: Role, environment: Mapping[str, str])
         seed=config.train.seed,
         options=section.model_dump() if section is not None else {},
         environment=environment,
+    )
+
+
+def _no_key(role: Role, variable: str) -> ConfigError:
+    # A name that does not look like one of a key might be the key itself, so it is not shown.
+    if names_a_key(variable):
+        return ConfigError(
+            f"the variable {variable}, which should hold the {role}'s key, is not set",
+            f"export {variable}=..., or write it into .env",
+        )
+    return ConfigError(
+        f"the variable named by api_key_env for the {role} is not set",
+        "export it, or write it into .env; `skillopt config show` shows its name",
     )
 
 

@@ -6,14 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.files import benchmark_layers, file_layers, preset_layers
 from skillopt_cli.config.layers import (
+    DEFAULT,
+    ENVIRONMENT,
     Layer,
     Resolved,
-    assignment_layer,
-    environment_layer,
+    assignment_layers,
+    environment_layers,
     resolve,
+    suggestion,
 )
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import Role
@@ -49,20 +53,22 @@ def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
     """
     own = file_layers(wishes.config) if wishes.config else []
     files = [*(preset_layers(wishes.preset) if wishes.preset else []), *own]
-    above = [environment_layer(environment), *_flag_layers(wishes)]
+    above = [*environment_layers(environment), *_flag_layers(wishes)]
     named = wishes.benchmark or resolve([*files, *above]).config.env.name
     if wishes.benchmark:
         above.append(Layer("argument BENCHMARK", {"env": {"name": wishes.benchmark}}))
-    layers = [*benchmark_layers(named), *files, *above]
-    draft = resolve(layers)
+    below = [*benchmark_layers(named), *files]
+    draft = resolve([*below, *above])
     if named:
         _check_options(draft)
     elif wishes.roles:
         raise ConfigError(
             "no benchmark is named", "for example `skillopt train searchqa`, or env.name in YAML"
         )
-    provider = Layer("environment", dict(_provider_values(draft, environment)))
-    settled = resolve([*benchmark_layers(named), *files, provider, *above])
+    provider = Layer(ENVIRONMENT, dict(_provider_values(draft, environment)))
+    settled = resolve([*below, provider, *above])
+    Secrets.of(environment, settled.config).refuse(settled)
+    _check_seed(settled)
     _check_endpoints(settled.config, wishes.roles)
     return settled
 
@@ -81,8 +87,7 @@ def _flag_layers(wishes: Wishes) -> Iterator[Layer]:
             for name in reversed(rest):
                 nested = {name: nested}
             yield Layer(f"flag {option}", {section: nested})
-    if wishes.assignments:
-        yield assignment_layer(wishes.assignments)
+    yield from assignment_layers(wishes.assignments)
 
 
 FLAG_NAMES = {
@@ -117,12 +122,28 @@ def _check_options(draft: Resolved) -> None:
     known = load_benchmark(env.name).options
     for key in env.options:
         if key not in known:
-            source = draft.sources.get(f"env.{key}", "")
-            shared = sorted([*type(env).model_fields, *known])
-            raise ConfigError(
-                f"unknown configuration key `env.{key}` ({source})",
-                f"benchmark `{env.name}` understands {', '.join(shared)}",
+            source = next(
+                (s for k, s in draft.sources.items() if f"{k}.".startswith(f"env.{key}.")), ""
             )
+            keys = [f"env.{name}" for name in (*type(env).model_fields, *sorted(known))]
+            raise ConfigError(
+                f"unknown configuration key `env.{key}` ({source}) of benchmark `{env.name}`",
+                suggestion(f"env.{key}", keys),
+            )
+
+
+def _check_seed(settled: Resolved) -> None:
+    """Refuse two seeds at once, where neither is a default.
+
+    Raises:
+        ConfigError: a seed skill is named by as strong a word as an empty one.
+    """
+    env, sources = settled.config.env, settled.sources
+    both = (sources.get("env.skill_init", DEFAULT), sources.get("env.from_scratch", DEFAULT))
+    if env.skill_init and env.from_scratch and all(s.startswith("flag") for s in both):
+        raise ConfigError(
+            "--skill-init and --from-scratch exclude each other", "give one of the two"
+        )
 
 
 def _provider_values(
@@ -153,7 +174,7 @@ def _spoken(draft: Resolved, role: Role, name: str) -> bool:
         draft.sources.get(f"model.{role}.{name}", ""),
         draft.sources.get(f"model.{name}", ""),
     ]
-    return any(source.startswith("flag") or source == "environment" for source in sources)
+    return any(source.startswith(("flag", ENVIRONMENT)) for source in sources)
 
 
 def _check_endpoints(config: RunConfig, roles: Sequence[Role]) -> None:

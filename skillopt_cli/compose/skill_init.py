@@ -30,6 +30,8 @@ def read_skill(path: Path) -> SkillDocument:
         UsageError: it does not exist.
         DataError: it is not readable text, says nothing, or its markers do not pair up.
     """
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder", f"name a file, such as {path / 'best_skill.md'}")
     if not path.is_file():
         raise UsageError(
             f"the skill file {path} does not exist",

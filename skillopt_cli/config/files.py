@@ -7,8 +7,9 @@ from typing import Any
 
 import yaml
 
-from skillopt_cli.config.layers import DEFAULT, Layer
+from skillopt_cli.config.layers import DEFAULT, Layer, known_keys
 from skillopt_cli.config.model import RunConfig
+from skillopt_cli.config.scalars import read_yaml
 from skillopt_cli.core.errors import ConfigError
 
 BASE = "_base_"
@@ -61,14 +62,15 @@ def file_layers(path: Path, seen: tuple[Path, ...] = ()) -> list[Layer]:
     if path in seen:
         chain = " -> ".join(p.name for p in (*seen, path))
         raise ConfigError(f"`_base_` goes round in a circle: {chain}")
-    values = dict(_read(path))
+    values = read_mapping(path)
     base = values.pop(BASE, None)
-    for section in values:
+    for section, inside in values.items():
         if section not in SECTIONS:
+            raise ConfigError(f"{path.name}: `{section}` is not a section", _section_hint(section))
+        if not (inside is None or isinstance(inside, dict)):
             raise ConfigError(
-                f"{path.name}: `{section}` is not a section",
-                f"sections are {', '.join(SECTIONS)}; `skillopt config import` converts"
-                " configurations of the published system",
+                f"{path.name}: the section `{section}` is not a mapping of settings",
+                f"`skillopt config show` lists what stands in `{section}`",
             )
     # The shipped base only writes the defaults down: whatever is based on it says more.
     shipped_base = path == (shipped() / BASE / "default.yaml").resolve()
@@ -80,20 +82,39 @@ def file_layers(path: Path, seen: tuple[Path, ...] = ()) -> list[Layer]:
     return [*file_layers(path.parent / base, (*seen, path)), *layers]
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _section_hint(wrong: str) -> str:
+    close = [key for key in known_keys() if key.endswith(f".{wrong}")]
+    if close:
+        return f"did you mean `{close[0]}`?"
+    return (
+        f"sections are {', '.join(SECTIONS)}; `skillopt config import` converts"
+        " configurations of the published system"
+    )
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """A YAML file as a mapping; its plain scalars are still `Written`.
+
+    Raises:
+        ConfigError: it is missing, unreadable, no YAML, or no mapping; names the line.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ConfigError(f"the configuration file {path} does not exist") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from None
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"cannot read {path}: it is not UTF-8 text") from None
     try:
-        values = yaml.safe_load(text)
+        values = read_yaml(text)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        raise ConfigError(f"{path}, line {line}: {error.problem or 'not YAML'}") from None
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigError(f"{path}{line}: {error.problem or 'not YAML'}") from None
+    except yaml.YAMLError:
+        raise ConfigError(f"{path} holds characters that YAML does not allow") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise ConfigError(f"{path} holds no mapping of sections")
+        raise ConfigError(f"{path} holds no mapping of settings")
     return values

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from skillopt_cli.config.layers import flatten, known_keys
+from skillopt_cli.config.files import read_mapping
+from skillopt_cli.config.layers import flatten, known_keys, typed
+from skillopt_cli.config.scalars import Written, dump_yaml, settle_written
 from skillopt_cli.core.errors import ConfigError
 
 FLAT_NAMES = {
@@ -77,7 +77,7 @@ class Imported:
 
     def text(self) -> str:
         """The values as YAML."""
-        return yaml.safe_dump(dict(self.values), sort_keys=False, allow_unicode=True)
+        return dump_yaml(self.values)
 
 
 def import_config(path: Path) -> Imported:
@@ -89,14 +89,15 @@ def import_config(path: Path) -> Imported:
     ours = set(known_keys())
     values: dict[str, Any] = {}
     left: list[tuple[str, str]] = []
-    for key, value in flatten(_read(path, ())):
-        if value is None or value == "":
+    for key, written in flatten(_read(path, ())):
+        if written is None or written == "":
             continue
         target = _target(key, ours)
         if target is None or _is_secret(key):
             left.append((key, _reason(key)))
             continue
-        value = SPELLINGS.get(target, {}).get(str(value), value)
+        read = typed(target, written) if isinstance(written, Written) else settle_written(written)
+        value = SPELLINGS.get(target, {}).get(str(read), read)
         if target == "optimizer.lr_scheduler" and value == "autonomous":
             left.append((key, "the autonomous scheduler is not part of this version"))
             continue
@@ -139,12 +140,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
     path = path.resolve()
     if path in seen:
         raise ConfigError(f"`_base_` of {path} goes round in a circle")
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8-sig")) or {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from None
-    if not isinstance(values, dict):
-        raise ConfigError(f"{path} holds no mapping of settings")
+    values = read_mapping(path)
     base = values.pop("_base_", None)
     if base is None:
         return values

@@ -7,24 +7,27 @@ string never override anything: they mean "as before".
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from skillopt_cli.config.model import ENV_PREFIX, NESTING, RunConfig
+from skillopt_cli.config.scalars import Written, is_null, read_value, settle_written
 from skillopt_cli.config.sections import EnvConfig
 from skillopt_cli.core.errors import ConfigError
 
 DEFAULT = "default"
+ENVIRONMENT = "environment"
 ROLES = ("optimizer", "target")
+_LONGEST_NAME = 40
+_SECRET_ENDS = ("_key", "token", "secret", "password")
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Nested settings from one source, such as a file name, "environment" or "flag"."""
+    """Nested settings from one source, such as a file name, "environment NAME" or "flag --NAME"."""
 
     source: str
     values: Mapping[str, Any]
@@ -48,71 +51,80 @@ class Resolved:
 def resolve(layers: Sequence[Layer]) -> Resolved:
     """Merge layers, weakest first, and validate the result. Layers of defaults always come first.
 
+    Null, an empty text and an empty mapping mean "as before".
+
     Raises:
         ConfigError: a key is unknown or a value is out of range; names key and source.
     """
     merged: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for layer in sorted(layers, key=lambda layer: layer.source != DEFAULT):
-        for key, value in flatten(_named_models(layer.values)):
-            if value is None or value == "":
+        for key, written in flatten(_named_models(layer.values)):
+            value = typed(key, written) if isinstance(written, Written) else settle_written(written)
+            if value is None or value in ("", {}):
                 continue
             _put(merged, key, value, layer.source)
             sources[key] = layer.source
     try:
         return Resolved(RunConfig(**merged), sources)
     except ValidationError as error:
-        raise _explain(error, sources) from None
+        raise explained(error, sources) from None
 
 
-def environment_layer(environment: Mapping[str, str]) -> Layer:
-    """Settings from `SKILLOPT_SECTION__KEY` variables.
+def environment_layers(environment: Mapping[str, str]) -> list[Layer]:
+    """Settings from `SKILLOPT_SECTION__KEY` variables, a layer each.
 
     Raises:
-        ConfigError: a variable names no section.
+        ConfigError: a variable names no section, or is one of ours misspelt.
     """
-    values: dict[str, Any] = {}
-    for name, text in environment.items():
-        if not name.startswith(ENV_PREFIX) or NESTING not in name:
+    layers = []
+    for name, text in sorted(environment.items()):
+        if not name.startswith(ENV_PREFIX):
             continue
         path = name[len(ENV_PREFIX) :].lower().split(NESTING)
-        if path[0] not in RunConfig.model_fields:
+        if len(path) > 1 and path[0] in RunConfig.model_fields:
+            layers.append(_leaf(f"{ENVIRONMENT} {name}", ".".join(path), text))
+            continue
+        ours = [f"{ENV_PREFIX}{key.upper().replace('.', NESTING)}" for key in known_keys()]
+        close = difflib.get_close_matches(name, ours, n=1, cutoff=0.8)
+        if close or len(path) > 1:
             raise ConfigError(
-                f"the variable `{name}` names no section `{path[0]}`",
-                _suggestion(path[0], RunConfig.model_fields),
+                f"the variable {name} names no setting",
+                f"did you mean {close[0]}?" if close else f"such as {ours[0]}",
             )
-        _put(values, ".".join(path), typed(".".join(path), text), "environment")
-    return Layer("environment", values)
+    return layers
 
 
-def assignment_layer(assignments: Sequence[str], source: str = "flag --set") -> Layer:
-    """Settings from `section.key=value` texts.
+def assignment_layers(assignments: Sequence[str], source: str = "flag --set") -> list[Layer]:
+    """Settings from `section.key=value` texts, a layer each.
 
     Raises:
         ConfigError: a text has no `=` or no section.
     """
-    values: dict[str, Any] = {}
+    layers = []
     for text in assignments:
         key, equals, value = text.partition("=")
         key = key.strip().replace("-", "_")
         if not equals or "." not in key:
-            shown = key if equals else text.split()[0] if text.split() else ""
-            raise ConfigError(
-                f"`{shown}` is not of the form section.key=value",
-                "for example --set train.batch_size=20",
-            )
-        _put(values, key, typed(key, value), source)
+            # What is no assignment may be anything, a key as well: it is not shown.
+            shown = f"`{key}`" if equals and len(key) <= _LONGEST_NAME else "an argument"
+            near = suggestion(key, known_keys()) if equals else "such as train.batch_size=20"
+            raise ConfigError(f"{shown} of {source} is not of the form section.key=value", near)
+        layers.append(_leaf(source, key, value))
+    return layers
+
+
+def _leaf(source: str, key: str, text: str) -> Layer:
+    values: dict[str, Any] = {}
+    _put(values, key, typed(key, text), source)
     return Layer(source, values)
 
 
 def typed(key: str, text: str) -> Any:
     """A text as the value of `key`: kept as it is where a text is wanted, else read as YAML."""
-    if _wants_text(key):
-        return text
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        return text
+    if is_null(text):
+        return None
+    return str(text) if _wants_text(key) else read_value(str(text))
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -164,18 +176,21 @@ def _wants_text(key: str) -> bool:
     return annotation is str or str in get_args(annotation)
 
 
-def _explain(error: ValidationError, sources: Mapping[str, str]) -> ConfigError:
+def explained(error: ValidationError, sources: Mapping[str, str]) -> ConfigError:
     """The first fault in one sentence. Values are never quoted: one might be a key."""
     fault = error.errors(include_url=False, include_input=False)[0]
     key = ".".join(str(part) for part in fault["loc"])
     source = next((s for k, s in sources.items() if k == key or k.startswith(f"{key}.")), "")
     origin = f" ({source})" if source else ""
     if fault["type"] == "extra_forbidden":
-        if key.endswith(("api_key", "_key", "token", "secret", "password")):
+        if key.endswith(_SECRET_ENDS):
             hint = "put the key into an environment variable and name it in `api_key_env`"
         else:
-            hint = _suggestion(key, known_keys())
+            hint = suggestion(key, known_keys())
         return ConfigError(f"unknown configuration key `{key}`{origin}", hint)
+    if fault["type"] in ("model_type", "model_attributes_type"):
+        below = next((k for k in known_keys() if k.startswith(f"{key}.")), key)
+        return ConfigError(f"`{key}`{origin} is a group of settings", f"such as {below}")
     message = fault["msg"].removeprefix("Value error, ")
     place = f"`{key}`{origin}: " if key else ""
     return ConfigError(f"{place}{message[0].lower()}{message[1:]}", "see `skillopt config show`")
@@ -186,9 +201,12 @@ def known_keys() -> list[str]:
     return [key for key, _ in flatten(RunConfig().model_dump())]
 
 
-def _suggestion(wrong: str, known: Any) -> str:
-    close = difflib.get_close_matches(wrong, list(known), n=1, cutoff=0.5)
+def suggestion(wrong: str, known: Iterable[str]) -> str:
+    """A hint with the known name that comes nearest to a wrong one."""
+    names = list(known)
+    close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.7)
     if not close:
         tail = wrong.rsplit(".", 1)[-1]
-        close = [k for k in known if str(k).rsplit(".", 1)[-1] == tail][:1]
+        tails = {name.rsplit(".", 1)[-1]: name for name in reversed(names)}
+        close = [tails[t] for t in difflib.get_close_matches(tail, tails, n=1, cutoff=0.7)]
     return f"did you mean `{close[0]}`?" if close else "`skillopt config show` lists every key"

@@ -39,9 +39,11 @@ class RunConfig(BaseSettings):
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        **others: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The arguments only: `config.layers` reads the environment, to tell where a value is from."""
+        """The arguments only: `config.layers` reads variables, to tell where a value is from."""
         return (init_settings,)
 
     model: ModelConfig = ModelConfig()

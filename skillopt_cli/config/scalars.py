@@ -7,7 +7,7 @@ key it belongs to. Numbers follow the core schema of YAML 1.2: no octal, no base
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import yaml
@@ -94,7 +94,7 @@ def read_value(text: str) -> Any:
         except yaml.YAMLError:
             return text
     loader = _Loader("")
-    tag = loader.resolve(ScalarNode, stripped, (True, False))
+    tag: str = loader.resolve(ScalarNode, stripped, (True, False))  # type: ignore[no-untyped-call]
     return loader.construct_object(ScalarNode(tag, stripped)) if tag in _READ else text
 
 
@@ -104,4 +104,23 @@ def settle_written(value: Any) -> Any:
         return None if is_null(value) else read_value(str(value))
     if isinstance(value, list):
         return [settle_written(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): settle_written(item) for key, item in value.items()}
     return value
+
+
+class _Dumper(yaml.SafeDumper):
+    """The safe dumper, which quotes every text that would not be read back as it is."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> ScalarNode:
+    quoted = is_null(text) or read_value(text) != text
+    return dumper.represent_scalar(f"{_PREFIX}str", text, style="'" if quoted else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def dump_yaml(values: Mapping[str, Any]) -> str:
+    """Values as YAML, in their order; `read_yaml` gives them back."""
+    return yaml.dump(dict(values), Dumper=_Dumper, sort_keys=False, allow_unicode=True)

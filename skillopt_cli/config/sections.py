@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -11,6 +11,8 @@ from skillopt_cli.core.plan import Scheduler
 from skillopt_cli.core.score import MetricName
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_KEY_PARAMETER = re.compile(r"[?&][^=&]*(?:key|token|secret|password|sig)[^=&]*=", re.IGNORECASE)
+_RATIO = re.compile(r"[1-9][0-9]*(?::[1-9][0-9]*){2}\Z")
 
 
 class Section(BaseModel):
@@ -42,16 +44,24 @@ class Endpoint(Section):
     @field_validator("api_key_env")
     @classmethod
     def _names_a_variable(cls, value: str | None) -> str | None:
-        if value and not _VARIABLE.match(value):
-            raise ValueError("is the name of an environment variable, not the key itself")
+        if value and (not _VARIABLE.match(value) or _random_looking(value)):
+            raise ValueError("wanted is the name of an environment variable, not the key itself")
         return value
 
     @field_validator("base_url")
     @classmethod
     def _holds_no_password(cls, value: str | None) -> str | None:
-        if value and "@" in value.split("?")[0]:
+        if value and ("@" in value.split("?")[0] or _KEY_PARAMETER.search(value)):
             raise ValueError("must not hold credentials; name their variable in api_key_env")
         return value
+
+
+def _random_looking(name: str) -> bool:
+    """Whether a part of a name is long and mixes cases or digits, as keys do and names do not."""
+    return any(
+        len(part) >= 16 and not (part.isalpha() and (part.isupper() or part.islower()))
+        for part in name.split("_")
+    )
 
 
 class RoleConfig(Endpoint):
@@ -235,7 +245,7 @@ class EnvConfig(Section):
     """Folder that holds train/, selection/ (or val/) and test/."""
     data_path: str = ""
     """One task file to be cut into splits by split_ratio."""
-    split_ratio: Annotated[str, Field(pattern=r"^[1-9]\d*:[1-9]\d*:[1-9]\d*$")] = "2:1:7"
+    split_ratio: str = "2:1:7"
     """Train : selection : test."""
     split_seed: int = 42
     """Seed of the ratio split; membership depends on it and the task ids only."""
@@ -262,6 +272,13 @@ class EnvConfig(Section):
         if self.split_mode == "ratio":
             return "", self.data_path
         return self.split_dir, "" if self.split_dir else self.data_path
+
+    @field_validator("split_ratio")
+    @classmethod
+    def _three_weights(cls, value: str) -> str:
+        if not _RATIO.match(value):
+            raise ValueError("wanted are three positive whole numbers, such as 2:1:7")
+        return value
 
     @property
     def options(self) -> dict[str, Any]:

@@ -37,7 +37,6 @@ class GateDecision:
     scored: int = 0
     n: int = 0
     early: bool = False
-    saved: int = 0
     fixed: tuple[str, ...] = ()
     broke: tuple[str, ...] = ()
 
@@ -82,7 +81,6 @@ def gate(
             scored=len(measured.marks),
             n=measured.n,
             early=True,
-            saved=measured.saved,
         )
     fixed, broke = _flips(measured.marks, current.marks, metric)
     return GateDecision(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -131,7 +132,7 @@ class Measured:
     def mean(self, metric: Callable[[Score], float] = HARD) -> float | None:
         """Mean over scored tasks; None when nothing was scored."""
         values = [metric(s) for m in self.marks.values() if (s := m.score) is not None]
-        return sum(values) / len(values) if values else None
+        return math.fsum(values) / len(values) if values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +152,3 @@ class Settled:
 
     hard: None = None
     soft: None = None
-
-    @property
-    def saved(self) -> int:
-        """Rollouts the early verdict made unnecessary."""
-        return self.n - len(self.marks)

@@ -97,6 +97,7 @@ def _arms(run: Run, seed: SkillDocument, state: TrainState) -> dict[str, SkillDo
 async def _opened(session: Session) -> AsyncIterator[Run]:
     """The run with its backends open and checked; a failure inside is stated, then passed on."""
     run = session.run
+    training = session.started.total_steps > 0
     run.emit(session.started)
     try:
         async with AsyncExitStack() as stack:
@@ -109,14 +110,14 @@ async def _opened(session: Session) -> AsyncIterator[Run]:
             yield run
     except SkillOptError as error:
         name = type(error).__name__
-        run.emit(RunFailed(name, error.message, error.hint, error.exit_code, resumable=True))
+        run.emit(RunFailed(name, error.message, error.hint, error.exit_code, resumable=training))
         raise
     except asyncio.CancelledError:
-        run.emit(RunFailed("Interrupted", "stopped by the user", "", 130, resumable=True))
+        run.emit(RunFailed("Interrupted", "stopped by the user", "", 130, resumable=training))
         raise
     # Everything else is our bug: it is stated for the record and passed on as it is.
     except Exception as error:
-        run.emit(RunFailed(type(error).__name__, "internal error", "", 1, resumable=True))
+        run.emit(RunFailed(type(error).__name__, "internal error", "", 1, resumable=training))
         raise
 
 

@@ -1,1 +1,17 @@
-"""An optimizer without a model: an analyst that counts evidence. Imports: core, ports, stages."""
+"""The optimizer `rules`: an analyst without a model, and a baseline for those with one."""
+
+from skillopt_cli.ports import BackendSpec
+from skillopt_cli.rules.stages import merge_by_rules, reflect_by_rules, select_by_support
+from skillopt_cli.stages.run import Variants
+
+STAGES = Variants(reflect_by_rules, merge_by_rules, select_by_support)
+
+SPEC = BackendSpec(
+    name="rules",
+    summary="counts what failing answers have in common and writes rules and examples; no model",
+    roles=frozenset({"optimizer"}),
+    stages=STAGES,
+    requires="nothing",
+)
+
+__all__ = ["SPEC", "STAGES"]

@@ -8,9 +8,25 @@ from skillopt_cli.rules.case import Case
 from skillopt_cli.rules.text import SENTENCE_WORDS, find, in_digits, number, shape, words
 
 ARTICLES = frozenset({"a", "an", "the"})
-OPENERS = ARTICLES | frozenset(
-    "about around at by from in into is it its of on the they to was were with".split()
-)
+OPENERS = ARTICLES | {
+    "about",
+    "around",
+    "at",
+    "by",
+    "from",
+    "in",
+    "into",
+    "is",
+    "it",
+    "its",
+    "of",
+    "on",
+    "they",
+    "to",
+    "was",
+    "were",
+    "with",
+}
 _LONGER = 4
 
 
@@ -34,7 +50,7 @@ def fragment(case: Case) -> bool:
     """A few words where a sentence was wanted."""
     given = len(words(case.given))
     shortest = min(len(words(text)) for text in case.wanted)
-    return 0 < given and shortest >= SENTENCE_WORDS and given + _LONGER <= shortest
+    return given > 0 and shortest >= SENTENCE_WORDS and given + _LONGER <= shortest
 
 
 def opening(case: Case) -> bool:

@@ -11,19 +11,42 @@ Shape = Literal["year", "number", "name", "phrase", "sentence"]
 SENTENCE_WORDS = 6
 """From this many words on, an answer counts as a sentence."""
 
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_TEENS = (
+    "ten",
+    "eleven",
+    "twelve",
+    *(f"{stem}teen" for stem in ("thir", "four", "fif", "six", "seven", "eigh", "nine")),
+)
+_SMALL = (*_UNITS, *_TEENS)
+_TENS = tuple(
+    f"{stem}ty" for stem in ("twen", "thir", "for", "fif", "six", "seven", "eigh", "nine")
+)
 _SPELLED = (
     {word: value for value, word in enumerate(_SMALL)}
     | {word: 20 + 10 * index for index, word in enumerate(_TENS)}
     | {"hundred": 100, "thousand": 1000, "dozen": 12}
 )
-_LINKS = frozenset("a an and at de der du for in la le of on the to van von".split())
+_LINKS = frozenset({
+    "a",
+    "and",
+    "at",
+    "de",
+    "der",
+    "du",
+    "for",
+    "in",
+    "la",
+    "le",
+    "of",
+    "on",
+    "the",
+    "to",
+    "van",
+    "von",
+})
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -45,7 +68,7 @@ def number(text: str) -> float | None:
     if len(found) == 1 and found[0][0].isdigit():
         digits = found[0].replace(",", "")
         return float(digits) if digits.count(".") <= 1 else None
-    parts = [part for word in found for part in re.split(r"[-’']", word)]
+    parts = [part for word in found for part in re.split(r"[-\u2019']", word)]
     if not parts or len(parts) > 2 or any(part not in _SPELLED for part in parts):
         return None
     values = [_SPELLED[part] for part in parts]

@@ -13,6 +13,7 @@ from skillopt_cli.stages.contracts import Contract
 C = TypeVar("C", bound=Contract)
 
 _TOKEN = re.compile(r"\{|<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
+_LONGEST_TOKEN = len(r"\u0000")  # what is cut off within a token is reported at the token's start
 
 
 class UnusableAnswer(Exception):
@@ -75,7 +76,8 @@ def _cut_off(text: str, error: Exception) -> bool:
     """Whether an object could not be read because the text ends within it."""
     if not isinstance(error, json.JSONDecodeError):
         return True
-    return error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+    at_the_end = error.pos + _LONGEST_TOKEN >= len(text.rstrip())
+    return at_the_end or error.msg.startswith("Unterminated string")
 
 
 def _first_fault(error: ValidationError) -> str:

@@ -14,7 +14,14 @@ def _name_op(value: object) -> object:
 
 
 def _text(value: object) -> object:
-    return "" if value is None else value
+    if value is None:
+        return ""
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError("holds half of a surrogate pair") from None
+    return value
 
 
 Text = Annotated[str, BeforeValidator(_text)]
@@ -45,7 +52,7 @@ class ProposedEdit(Contract):
 class FailurePattern(Contract):
     """A way in which several trajectories failed."""
 
-    failure_type: str
+    failure_type: Text
     count: int = Field(0, ge=0)
     description: Text = ""
 

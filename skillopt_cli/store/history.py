@@ -296,7 +296,6 @@ def _gate(step: _Step) -> Record:
         "gate_metric": decision.metric if decision else None,
         "candidate_gate_score": _score(decision.candidate) if decision else None,
         "early_rejected": decision.early if decision else False,
-        "rollouts_saved": decision.saved if decision else 0,
         "action": _action(step),
         "skip_reason": skipped.reason if skipped else None,
         "fixed": list(decision.fixed) if decision else [],

@@ -43,3 +43,20 @@ def lock_run(folder: Path) -> Iterator[None]:
         file.write(f"{os.getpid()}\n")
         file.flush()
         yield
+
+
+def holder(folder: Path) -> str | None:
+    """The process that writes the run folder, as `lock_run` noted it; None when none does."""
+    try:
+        file = (folder / LOCK_FILE).open("r", encoding="ascii")
+    except OSError:
+        return None
+    with file:
+        try:
+            # Shared, and given back at once: asking keeps nobody out for longer than it takes.
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return file.read().strip() or "unknown"
+        except OSError:
+            return None
+    return None

@@ -13,7 +13,7 @@ from skillopt_cli.backends.simulated import Simulated
 from skillopt_cli.backends.wrappers import CallPolicy, Recorded, stack
 from skillopt_cli.compose.build import gate_rule, shipped_prompts, splits_in_use, train_plan
 from skillopt_cli.config import RunConfig
-from skillopt_cli.config.layers import Layer, assignment_layer, resolve
+from skillopt_cli.config.layers import Layer, assignment_layers, resolve
 from skillopt_cli.core.events import Role, RunEvent, RunStarted, Stamped
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.engine.bus import Bus, Subscriber
@@ -65,7 +65,7 @@ class Toy:
         Raises:
             ConfigError: a setting is unknown or out of range.
         """
-        return resolve([Layer("toy", SMALL), assignment_layer(tuple(self.settings))]).config
+        return resolve([Layer("toy", SMALL), *assignment_layers(self.settings)]).config
 
 
 class EventLog:

@@ -136,6 +136,8 @@ class StepView:
         began, ended: Unix seconds; `ended` is when the step was recorded for good.
         standing: scores once the step had decided, None before.
         skipped: why there was no candidate worth measuring.
+        measured: attempts on the selection split, those in flight when the verdict was settled
+            included.
     """
 
     number: int
@@ -148,6 +150,7 @@ class StepView:
     chosen: EditsChosen | None = None
     candidate: CandidateMade | None = None
     skipped: str | None = None
+    measured: int = 0
     gate: GateDecided | None = None
     standing: Standing | None = None
 
@@ -164,6 +167,13 @@ class StepView:
             offered = self.chosen is not None and (self.chosen.chosen or self.chosen.dropped)
             return "skip_no_op" if offered else "skip_no_patches"
         return None
+
+    @property
+    def saved(self) -> int:
+        """Attempts that early rejection made unnecessary."""
+        if self.gate is None or not self.gate.decision.early:
+            return 0
+        return max(0, self.gate.decision.n - self.measured)
 
     @property
     def accepted(self) -> bool:

@@ -98,7 +98,7 @@ def _gate_document(step: StepView) -> Document:
         "scored": decision.scored if decision else None,
         "coverage": coverage(decision.scored, decision.n) if decision else None,
         "early": early,
-        "rollouts_saved": decision.saved if decision else 0,
+        "rollouts_saved": step.saved,
         "fixed": list(decision.fixed) if decision else [],
         "broke": list(decision.broke) if decision else [],
     }
@@ -183,7 +183,7 @@ def _step_text(step: StepView) -> Iterator[RenderableType]:
     if step.gate is not None:
         decision = step.gate.decision
         if decision.early:
-            yield _inside(f"{count(decision.saved, 'rollout')} saved")
+            yield _inside(f"{count(step.saved, 'rollout')} saved")
         else:
             yield _inside(f"measured on {out_of(decision.scored, decision.n)}")
             yield _inside(_task_line("fixed", decision.fixed), "green" if decision.fixed else "dim")

@@ -130,7 +130,7 @@ class RunView:
     @property
     def saved(self) -> int:
         """Rollouts that early rejection made unnecessary."""
-        return sum(s.gate.decision.saved for s in self.steps if s.gate is not None)
+        return sum(step.saved for step in self.steps)
 
     @property
     def broken_total(self) -> int:
@@ -243,8 +243,7 @@ def _work(view: RunView, event: WorkFact) -> RunView:
         case StageStarted():
             return _open_stage(view, event)
         case StageFinished():
-            key = (event.step, event.stage, event.label)
-            return replace(view, stages=tuple(s for s in view.stages if s.key != key))
+            return _close_stage(view, event)
         case RolloutFinished():
             return _attempt(view, event)
         case CallMade():
@@ -271,6 +270,14 @@ def _open_stage(view: RunView, event: StageStarted) -> RunView:
         stages=(*(s for s in view.stages if s.key != stage.key), stage),
         broken={key: n for key, n in view.broken.items() if key != stage.key},
     )
+
+
+def _close_stage(view: RunView, event: StageFinished) -> RunView:
+    key = (event.step, event.stage, event.label)
+    for stage in view.stages:
+        if stage.key == key and stage.stage == "measure":
+            view = _note(view, event.step, measured=stage.done)
+    return replace(view, stages=tuple(s for s in view.stages if s.key != key))
 
 
 def _attempt(view: RunView, event: RolloutFinished) -> RunView:

@@ -240,7 +240,7 @@ def kept(skill: SkillDocument) -> list[tuple[str, str]]:
     return [(region.name, skill.text[region.start : region.end]) for region in skill.regions]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(skills(), st.lists(EDITS, max_size=6))
 def test_any_edits_to_any_skill(skill: SkillDocument, edits: list[Edit]) -> None:
     before = kept(skill)
@@ -254,7 +254,7 @@ def test_any_edits_to_any_skill(skill: SkillDocument, edits: list[Edit]) -> None
         assert bool(outcome.reason) == (outcome.state != "applied")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(skills(), EDITS)
 def test_only_an_applied_edit_changes_the_text_and_then_by_its_own_bytes(
     skill: SkillDocument, edit: Edit
@@ -277,7 +277,7 @@ def test_only_an_applied_edit_changes_the_text_and_then_by_its_own_bytes(
         assert len(text) == len(skill.text) - len(edit.target)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60), st.lists(st.builds(Edit, st.sampled_from(OPS), st.text(), st.text())))
 @example("\ud800", [Edit("append", "\udfff", "\ud800")])
 @example("---\n", [Edit("append", "---")])

@@ -68,7 +68,7 @@ def step(number: int, verdict: Verdict = "new_best", score: float = 0.75) -> lis
     outcomes = (EditOutcome(KEPT, "applied"), EditOutcome(LOST, "unmatched", "absent"))
     early = verdict == "reject"
     decision = GateDecision(
-        verdict, "hard", score, 0.5, 0.5, 4 - early, 4, early, int(early), ("a",), ("b",)
+        verdict, "hard", score, 0.5, 0.5, 4 - early, 4, early, ("a",), ("b",)
     )
     mean = None if early else score
     return [
@@ -132,7 +132,6 @@ def test_a_whole_step_becomes_one_record() -> None:
         "gate_metric": "hard",
         "candidate_gate_score": 0.75,
         "early_rejected": False,
-        "rollouts_saved": 0,
         "action": "accept_new_best",
         "skip_reason": None,
         "fixed": ["a"],
@@ -163,7 +162,7 @@ def test_an_early_rejection_gives_the_bound_and_no_means() -> None:
     (record,) = fold_history(stamp(events))
     assert record["action"] == "reject"
     assert record["early_rejected"] is True
-    assert record["rollouts_saved"] == 1
+    assert (record["selection_scored"], record["selection_n"]) == (3, 4)
     assert record["candidate_gate_score"] == 0.5
     assert record["selection_hard"] is None
     assert record["selection_soft"] is None

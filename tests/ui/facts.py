@@ -127,7 +127,7 @@ def accepted_step(step: int = 1) -> list[ev.RunEvent]:
 
 def rejected_step(step: int = 2, *, current: float = 0.8, holder: int = 1) -> list[ev.RunEvent]:
     decision = GateDecision(
-        "reject", "hard", round(current - 0.05, 2), current, current, 6, 20, early=True, saved=14
+        "reject", "hard", round(current - 0.05, 2), current, current, 6, 20, early=True
     )
     return [
         *proposing(step),

@@ -84,7 +84,7 @@ def test_a_resume_says_what_is_recorded() -> None:
         ),
         (GateDecision("reject", "hard", 0.65, 0.65, 0.7), "val score 0.65 <= 0.65  REJECT"),
         (
-            GateDecision("reject", "hard", 0.65, 0.65, 0.7, 9, 20, early=True, saved=11),
+            GateDecision("reject", "hard", 0.65, 0.65, 0.7, 9, 20, early=True),
             "val score at most 0.65 <= 0.65  REJECT (settled after 9 of 20)",
         ),
         (

@@ -1,0 +1,80 @@
+"""Errors at the command line: one sentence, a hint, an exit code; for a bug its traceback."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from skillopt_cli.compose.secrets import Secrets
+from skillopt_cli.config.environment import read_environment
+from skillopt_cli.core.errors import ConfigError, SkillOptError, UsageError
+
+_ADVICE = re.compile(r"[.:]? *\(?(?P<hint>(?:Did you mean|Possible options:) .*?)\)?\Z", re.DOTALL)
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show the error that ends the block, and end the program with its exit code.
+
+    Raises:
+        typer.Exit: there was an error.
+    """
+    try:
+        yield
+    except SkillOptError as error:
+        _show(error)
+        raise typer.Exit(error.exit_code) from None
+    except typer.TyperException as error:
+        translated = _translated(error)
+        if translated is None:
+            raise
+        _show(translated)
+        raise typer.Exit(translated.exit_code) from None
+    except (typer.Exit, typer.Abort, BrokenPipeError):
+        raise
+    # A bug outside any run, so there is no folder to keep the traceback in.
+    except Exception as error:
+        text = "".join(traceback.format_exception(error))
+        typer.echo(_secrets().hide(text), err=True, nl=False)
+        _show(SkillOptError("internal error", "report it with the lines above"))
+        raise typer.Exit(SkillOptError.exit_code) from None
+
+
+def _show(error: SkillOptError) -> None:
+    """One sentence on stderr, then `hint:` with what to do."""
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    hide = _secrets().hide
+    console.print(Text("error: ", style="bold red") + Text(hide(error.message)))
+    if error.hint:
+        console.print(Text("hint: ", style="bold cyan") + Text(hide(error.hint)))
+
+
+def _translated(error: typer.TyperException) -> UsageError | None:
+    """What the parser says, in our form; None for the help page, which it raises as well."""
+    message = error.format_message()
+    if message.startswith("Usage:"):
+        return None
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "skillopt"
+    hint = f"`{command} --help` shows the usage"
+    advice = _ADVICE.search(message)
+    if advice:
+        message, hint = (
+            message[: advice.start()],
+            advice["hint"].replace("Possible options:", "did you mean"),
+        )
+    message = message.rstrip(".")
+    return UsageError(message[:1].lower() + message[1:], hint[:1].lower() + hint[1:])
+
+
+def _secrets() -> Secrets:
+    try:
+        return Secrets.of(read_environment())
+    except ConfigError:
+        return Secrets(())

@@ -1,0 +1,47 @@
+"""Results on stdout: as wide as the terminal, and as wide as they are in a pipe."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+from rich.console import Console, RenderableType
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+_NARROWEST = 80
+
+
+def show(result: RenderableType) -> None:
+    """Print a result for people; in a pipe no line of it is wrapped or padded."""
+    console = Console(highlight=False)
+    if console.is_terminal:
+        console.print(result)
+        return
+    # A measurement is cut at the console's width, so it is taken on one that has no end.
+    endless = Console(file=sys.stdout, highlight=False, width=100_000)
+    width = Measurement.get(endless, endless.options, result).maximum
+    wide = Console(highlight=False, width=max(width, _NARROWEST), color_system=None)
+    with wide.capture() as captured:
+        wide.print(result)
+    typer.echo("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()), nl=False)
+
+
+def show_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows under their titles, one line each where the width allows it."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        # As texts, since brackets in a plain string would be read as markup.
+        table.add_row(*map(Text, row))
+    show(table)
+
+
+def show_json(document: Any) -> None:
+    """Print one JSON document on a line of its own."""
+    typer.echo(json.dumps(document, ensure_ascii=False))

@@ -1,0 +1,94 @@
+"""Where rules and worked examples stand in a skill, and the edits that put them there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from skillopt_cli.backends.completion_agent import completion_text
+from skillopt_cli.core.edits import Edit
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import Brief, Section
+from skillopt_cli.rules.rulebook import Rule, recognise
+
+BULLET = "- "
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRule:
+    """A line of the skill that the analyst wrote."""
+
+    line: str
+    rule: Rule
+    wording: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A skill as the analyst sees it.
+
+    Attributes:
+        rules: its own rules, top down.
+        examples: worked examples, each a paragraph, top down.
+        anchor: the line after which a new rule belongs; "" puts it at the end.
+    """
+
+    rules: tuple[OwnRule, ...]
+    examples: tuple[str, ...]
+    anchor: str
+
+    def on(self, topic: str) -> OwnRule | None:
+        """The rule on a topic, if there is one."""
+        return next((own for own in self.rules if own.rule.topic == topic), None)
+
+    def rule_edit(self, sentence: str) -> Edit:
+        """Add a rule below the others, above the examples."""
+        if self.anchor:
+            return Edit("insert_after", BULLET + sentence, self.anchor)
+        return Edit("append", BULLET + sentence)
+
+
+def read_layout(skill: SkillDocument, brief: Brief) -> Layout:
+    """Find rules and examples in a skill.
+
+    Args:
+        brief: any task of the benchmark: its section titles and its cue mark an example.
+    """
+    titles = [section.title for section in brief.sections]
+    paragraphs = [p.strip("\n") for p in re.split(r"\n[ \t]*\n", skill.body) if p.strip()]
+    examples = tuple(p for p in paragraphs if _is_example(p, titles, brief.answer_cue))
+    others = [line for p in paragraphs if p not in examples for line in p.split("\n")]
+    own = [
+        OwnRule(line, *known)
+        for line in others
+        if line.startswith(BULLET) and (known := recognise(line.removeprefix(BULLET).strip()))
+    ]
+    last = others[-1] if others else ""
+    usable = last if skill.text.count(last) == 1 else ""
+    return Layout(tuple(own), examples, usable)
+
+
+def example_text(brief: Brief, answer: str) -> str:
+    """A worked example: the task as a completion model sees it, and its answer."""
+    one_paragraph = tuple(
+        Section(section.title, re.sub(r"\n\s*\n", "\n", section.text)) for section in brief.sections
+    )
+    shown = Brief(brief.task_id, "", one_paragraph, answer_cue=brief.answer_cue)
+    return completion_text(shown, answer)
+
+
+def example_edit(text: str) -> Edit:
+    """Add a worked example at the end, where a completion model heeds it most."""
+    return Edit("append", f"\n{text}")
+
+
+def example_answer(text: str) -> str | None:
+    """The answer an example shows: what follows the last colon of its last line's label."""
+    last = text.strip().split("\n")[-1]
+    label, colon, answer = last.partition(": ")
+    return answer if colon and len(label.split()) <= 3 else None
+
+
+def _is_example(paragraph: str, titles: list[str], cue: str) -> bool:
+    lines = paragraph.split("\n")
+    return lines[0].startswith(tuple(f"{t}: " for t in titles)) and lines[-1].startswith(f"{cue}: ")

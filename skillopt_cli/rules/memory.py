@@ -1,0 +1,34 @@
+"""What the gate turned down in this epoch, so that it is not proposed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from skillopt_cli.core.edits import Edit
+from skillopt_cli.core.state import Lesson
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Rejected changes. Where an addition stood does not matter: the same text is the same edit."""
+
+    changes: frozenset[tuple[str, str, str]]
+
+    def __contains__(self, edit: object) -> bool:
+        return isinstance(edit, Edit) and _change(edit) in self.changes
+
+    def open(self, edits: Iterable[Edit]) -> list[Edit]:
+        """The edits that were not turned down."""
+        return [edit for edit in edits if edit not in self]
+
+
+def refused(lessons: Sequence[Lesson]) -> Refused:
+    """The rejected edits of the epoch's earlier steps."""
+    return Refused(frozenset(_change(edit) for lesson in lessons for edit in lesson.rejected))
+
+
+def _change(edit: Edit) -> tuple[str, str, str]:
+    if edit.op in ("append", "insert_after"):
+        return "add", "", edit.content.strip()
+    return edit.op, edit.target.strip(), edit.content.strip()

@@ -1,0 +1,143 @@
+"""Reflect, aggregate and select without a model; the same signatures as the stages with one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from skillopt_cli.core.edits import Edit, Patch
+from skillopt_cli.core.score import Trajectory
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.state import Lesson, Reflection
+from skillopt_cli.rules.analyst import MOST_EXAMPLES, Notes, analyse_failures, analyse_successes
+from skillopt_cli.rules.case import read_cases
+from skillopt_cli.rules.layout import BULLET, read_layout
+from skillopt_cli.rules.memory import refused
+from skillopt_cli.rules.rulebook import Rule, recognise
+from skillopt_cli.rules.text import words
+from skillopt_cli.rules.variety import is_example, varied
+from skillopt_cli.stages.reflect import Minibatch, keep_patch, minibatches
+from skillopt_cli.stages.run import Run
+
+LEAST_SUPPORT = 2
+"""Failures a rule must rest on, over all minibatches of the step."""
+EXAMPLES_UNCAPPED = 4
+"""Examples proposed per minibatch when the learning rate is not capped."""
+
+
+async def reflect_by_rules(
+    run: Run,
+    skill: SkillDocument,
+    trajectories: Sequence[Trajectory],
+    lessons: Sequence[Lesson],
+) -> Reflection:
+    """One patch per minibatch, possibly empty: the analyst always answers."""
+    batches = minibatches(run, trajectories)
+    if not batches:
+        return Reflection((), asked=0)
+    layout = read_layout(skill, run.benchmark.brief(batches[0].trajectories[0].task))
+    budget = run.step.edit_budget if run.step else None
+    cases = read_cases(run.benchmark, trajectories)
+    longest = max((len(words(case.reference)) for case in cases if case.consistent), default=1)
+    notes = Notes(layout, refused(lessons), max(1, longest), budget or EXAMPLES_UNCAPPED)
+    patches = []
+    for batch in batches:
+        patch = _analyse(run, batch, notes)
+        keep_patch(run, f"patches/{batch.name}.json", patch)
+        patches.append(patch)
+    return Reflection(tuple(patches), asked=len(batches))
+
+
+def _analyse(run: Run, batch: Minibatch, notes: Notes) -> Patch:
+    cases = read_cases(run.benchmark, batch.trajectories)
+    analyse = analyse_failures if batch.source == "failure" else analyse_successes
+    return analyse(cases, notes)
+
+
+async def merge_by_rules(run: Run, skill: SkillDocument, patches: Sequence[Patch]) -> Patch:
+    """One patch, failures first.
+
+    Equal edits become one with their support added; of contradicting ones the best supported
+    stays. A rule needs two cases.
+    """
+    ordered = sorted(patches, key=lambda patch: patch.source != "failure")
+    merged: dict[tuple[str, ...], Edit] = {}
+    for patch in ordered:
+        for edit in patch.edits:
+            key = _identity(edit)
+            merged[key] = _joined(merged[key], edit) if key in merged else edit
+    supported = [e for e in merged.values() if is_example(e) or e.support >= LEAST_SUPPORT]
+    edits = _without_contradictions(supported)
+    seen = tuple(dict.fromkeys(name for patch in ordered for name in patch.patterns))
+    reasoning = " ".join(patch.reasoning for patch in ordered if patch.reasoning)
+    return Patch(tuple(edits), reasoning, "merged", seen)
+
+
+async def select_by_support(
+    run: Run, skill: SkillDocument, merged: Patch, budget: int | None
+) -> Patch:
+    """The best supported rules and examples in turn, at most `budget`; None keeps all that fit."""
+    task = next(iter(run.splits["train"]))
+    layout = read_layout(skill, run.benchmark.brief(task))
+    rules = sorted((e for e in merged.edits if not is_example(e)), key=lambda e: -e.support)
+    examples = varied([e for e in merged.edits if is_example(e)], layout.examples)
+    room = MOST_EXAMPLES - len(layout.examples)
+    added = [e for e in examples if e.op == "append"][:room]
+    examples = [e for e in examples if e.op != "append" or e in added]
+    ranked = list(_in_turn(rules, examples))
+    kept = ranked[:budget]
+    dropped = [e for e in merged.edits if e not in kept]
+    return replace(merged, edits=tuple(_in_reading_order(kept)), dropped=tuple(dropped))
+
+
+def _in_turn(rules: Sequence[Edit], examples: Sequence[Edit]) -> Iterator[Edit]:
+    """One of each by turns, the better supported head first, a rule when they are equal."""
+    first, second = rules, examples
+    if rules and examples and examples[0].support > rules[0].support:
+        first, second = examples, rules
+    for pair in zip_longest(first, second):
+        yield from (edit for edit in pair if edit is not None)
+
+
+def _in_reading_order(edits: Sequence[Edit]) -> list[Edit]:
+    """Insertions behind one anchor come to stand in reverse, so they are made in reverse."""
+    rules = [e for e in edits if e.op == "insert_after"]
+    others = [e for e in edits if e.op != "insert_after"]
+    return [*reversed(rules), *others]
+
+
+def _identity(edit: Edit) -> tuple[str, ...]:
+    """Equal for edits that say the same: a rule's length limit aside."""
+    rule = _rule_of(edit)
+    return (edit.op, edit.target, rule.pattern if rule else edit.content)
+
+
+def _joined(one: Edit, other: Edit) -> Edit:
+    """Both edits as one. Of two length limits the wider holds for all cases."""
+    wider = max(one, other, key=lambda e: (len(e.content), e.content))
+    evidence = "; ".join(dict.fromkeys((one.evidence, other.evidence)))
+    return replace(wider, support=one.support + other.support, source=one.source, evidence=evidence)
+
+
+def _without_contradictions(edits: Sequence[Edit]) -> list[Edit]:
+    best: dict[tuple[str, str], Edit] = {}
+    for edit in edits:
+        for claim in _claims(edit):
+            if claim not in best or edit.support > best[claim].support:
+                best[claim] = edit
+    return [e for e in edits if all(best[claim] is e for claim in _claims(e))]
+
+
+def _claims(edit: Edit) -> list[tuple[str, str]]:
+    """What an edit decides alone: a rule's topic, and the text it replaces."""
+    rule = _rule_of(edit)
+    claims = [("topic", rule.topic)] if rule else []
+    if edit.op in ("replace", "delete"):
+        claims.append(("target", edit.target.strip()))
+    return claims
+
+
+def _rule_of(edit: Edit) -> Rule | None:
+    known = recognise(edit.content.strip().removeprefix(BULLET))
+    return known[0] if known else None

@@ -1,0 +1,69 @@
+"""The real command line in this process: what it printed where, and how it ended."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from typer.testing import CliRunner
+
+from skillopt_cli.cli.app import app
+
+TINY = ("--preset", "tiny")
+"""4 steps in 2 epochs on the simulated model."""
+SMALLEST = (
+    *TINY,
+    *("--epochs", "1", "--batch-size", "4", "--set", "train.train_size=4"),
+    *("--set", "evaluation.sel_env_num=4", "--set", "evaluation.test_env_num=3"),
+)
+"""One step."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def error(self) -> str:
+        return next(line for line in self.err.splitlines() if line.startswith("error: "))
+
+    @property
+    def hint(self) -> str:
+        return next((line for line in self.err.splitlines() if line.startswith("hint: ")), "")
+
+
+def skillopt(*arguments: object, **variables: str) -> Ended:
+    """Run a command; `variables` are added to the environment for its length."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments], env=variables)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Ended(result.exit_code, result.stdout, result.stderr)
+
+
+def refused(code: int, *arguments: object, **variables: str) -> Ended:
+    """Run a command that must fail as a user's mistake does: one sentence, a hint, no more."""
+    ended = skillopt(*arguments, **variables)
+    assert ended.code == code, (ended.code, ended.err)
+    assert ended.out == ""
+    assert "Traceback" not in ended.err
+    assert ended.err.count("error: ") == 1
+    assert not ended.error.endswith(".")
+    assert ended.hint and not ended.hint.endswith(".")
+    return ended
+
+
+def rows(ended: Ended) -> dict[str, dict[str, Any]]:
+    """The output of `config show --json`, by key."""
+    assert ended.code == 0, ended.err
+    return {row["key"]: row for row in ended.json}

@@ -1,0 +1,86 @@
+"""Plain scalars stay as written until their key says what they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillopt_cli.config.scalars import (
+    Written,
+    dump_yaml,
+    read_value,
+    read_yaml,
+    settle_written,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("4", 4),
+        ("-3", -3),
+        ("1_000", 1000),
+        ("0x10", 16),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("yes", True),
+        ("Off", False),
+        ("null", None),
+        ("", None),
+        ("007", "007"),
+        ("2:1:7", "2:1:7"),
+        ("2024-01-01", "2024-01-01"),
+        ("'4'", "4"),
+        ("[1, 007, a]", [1, "007", "a"]),
+        ("{a: 1}", {"a": 1}),
+        ("a: 1", "a: 1"),
+        ("# no comment", "# no comment"),
+        ("[open", "[open"),
+        ("*anchor", "*anchor"),
+        ("<<", "<<"),
+    ],
+)
+def test_a_text_is_read_by_the_core_schema(text: str, value: Any) -> None:
+    assert read_value(text) == value
+    assert type(read_value(text)) is type(value)
+
+
+def test_plain_scalars_of_a_document_are_kept_and_quoted_ones_are_texts() -> None:
+    found = read_yaml("a: 007\nb: '4'\nc:\nd: [1, x]\n")
+    assert isinstance(found["a"], Written)
+    assert found["b"] == "4"
+    assert not isinstance(found["b"], Written)
+    assert found["c"] is None
+    assert settle_written(found["d"]) == [1, "x"]
+
+
+@pytest.mark.parametrize("text", ["a: 1\na: 2", "x:\n  a: 1\n  b: 2\n  a: 3", "a: [", "a: !py x"])
+def test_a_key_twice_and_bad_yaml_are_errors(text: str) -> None:
+    with pytest.raises(yaml.MarkedYAMLError):
+        read_yaml(text)
+
+
+def test_a_merge_key_still_merges() -> None:
+    found = read_yaml("base: &b {x: 1, y: 2}\nover:\n  <<: *b\n  y: 3\n")
+    assert found["over"] == {"x": "1", "y": "3"}
+
+
+VALUES = st.one_of(
+    st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"]), max_size=12),
+    st.integers(),
+    st.booleans(),
+    st.floats(allow_nan=False),
+    st.sampled_from(["007", "1e3", "2:1:7", "yes", "null", "~", "2024-01-01", "0x1", " 4 ", ""]),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.dictionaries(st.sampled_from("abcd"), VALUES | st.lists(VALUES, max_size=3)))
+def test_what_is_dumped_is_read_back(values: dict[str, Any]) -> None:
+    found = {key: settle_written(value) for key, value in read_yaml(dump_yaml(values)).items()}
+    assert found == values
+    assert [type(v) for v in found.values()] == [type(v) for v in values.values()]

@@ -1,0 +1,111 @@
+"""Skill documents: which parts are protected, and what a target is sent."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt_cli.core.errors import DataError
+from skillopt_cli.core.skill import APPENDIX, FRONT_MATTER, SLOW_UPDATE, SkillDocument
+
+SLOW = "<!-- SLOW_UPDATE_START -->{}<!-- SLOW_UPDATE_END -->"
+NOTES = "<!-- APPENDIX_START -->{}<!-- APPENDIX_END -->"
+
+
+def names(text: str) -> list[str]:
+    return [region.name for region in SkillDocument(text).regions]
+
+
+def test_regions_are_found_in_order_with_their_inner_text() -> None:
+    front = "---\nname: x\n---\n"
+    text = front + "A\n" + NOTES.format("\nnote\n") + "\nB\n" + SLOW.format(" ") + "\n"
+    matter, notes, slow = SkillDocument(text).regions
+    assert (matter.name, matter.inner) == (FRONT_MATTER, front)
+    assert (notes.name, notes.inner, notes.empty) == (APPENDIX, "\nnote\n", False)
+    assert (slow.name, slow.inner, slow.empty) == (SLOW_UPDATE, " ", True)
+    assert text[notes.start : notes.end] == NOTES.format("\nnote\n")
+    assert SkillDocument(text).body == "A\n\nB\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("---\nname: x\n---\nA", [FRONT_MATTER]),
+        ("---\r\nname: x\r\n---\r\nA", [FRONT_MATTER]),
+        ("---  \nname: x\n---", [FRONT_MATTER]),
+        ("---\n---\nA", [FRONT_MATTER]),
+        ("---\nname: x\n", []),  # never closed
+        ("\n---\nname: x\n---\n", []),  # not at the very start
+        ("--- x\nname: x\n---\n", []),
+        ("---\nname: x\n ---\n", []),
+        ("A\n\n---\n\nB\n\n---\n", []),  # rules of a page
+        ("---\nx: <!-- APPENDIX_END -->\n---\nA", [FRONT_MATTER]),  # the matter is opaque
+    ],
+)
+def test_front_matter_is_what_yaml_readers_take_for_it(text: str, found: list[str]) -> None:
+    assert names(text) == found
+
+
+@pytest.mark.parametrize(
+    "marker", ["<!--APPENDIX_START-->", "<!--  APPENDIX_START\n-->", "<!-- APPENDIX_START -->"]
+)
+def test_spaces_in_a_marker_do_not_matter(marker: str) -> None:
+    assert names(f"{marker}x<!-- APPENDIX_END -->") == [APPENDIX]
+
+
+def test_other_comments_are_ordinary_text() -> None:
+    assert names("<!-- appendix_start -->\n<!-- APPENDIX -->\n<!-- APPENDIX_START ->") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- APPENDIX_START -->",
+        "<!-- APPENDIX_END -->",
+        "<!-- APPENDIX_END --><!-- APPENDIX_START -->",
+        "<!-- APPENDIX_START --><!-- SLOW_UPDATE_END -->",
+        "<!-- APPENDIX_START --><!-- APPENDIX_START --><!-- APPENDIX_END -->",
+        "<!-- APPENDIX_START -->" + SLOW.format("x") + "<!-- APPENDIX_END -->",
+        NOTES.format("a") + NOTES.format("b"),
+        SLOW.format("") + "\n" + SLOW.format(""),
+    ],
+)
+def test_markers_that_do_not_pair_up_are_named(text: str) -> None:
+    with pytest.raises(DataError, match=r"APPENDIX|SLOW_UPDATE") as caught:
+        _ = SkillDocument(text).regions
+    assert caught.value.hint
+
+
+def test_an_empty_region_is_not_sent_and_a_filled_one_is() -> None:
+    plain = SkillDocument("# A\n\nB\n")
+    planted = SkillDocument(plain.text + "\n" + SLOW.format("\n") + "\n")
+    assert planted != plain
+    assert planted.sent == plain
+    assert planted.sent.digest == plain.sent.digest
+    filled = SkillDocument(plain.text + "\n" + SLOW.format("\nnew\n") + "\n")
+    assert filled.sent == filled
+
+
+def test_only_the_empty_one_of_two_regions_is_left_out() -> None:
+    text = "A\n" + SLOW.format("\n") + "\n" + NOTES.format("n") + "\n"
+    assert SkillDocument(text).sent.text == "A\n\n" + NOTES.format("n") + "\n"
+
+
+def test_empty_front_matter_is_sent_and_nothing_stays_nothing() -> None:
+    assert SkillDocument("---\n---\nA").sent.text == "---\n---\nA"
+    assert SkillDocument(SLOW.format("\n") + "\n").sent == SkillDocument("")
+    assert SkillDocument("A").sent == SkillDocument("A")
+
+
+def test_instructions_stand_outside_regions() -> None:
+    assert SkillDocument("A").has_instructions
+    for text in ("", " \n", "---\nname: x\n---\n", NOTES.format("note"), SLOW.format("x") + "\n"):
+        assert not SkillDocument(text).has_instructions
+
+
+@given(st.text(st.characters()), st.text(st.characters()))
+def test_documents_are_equal_exactly_when_their_digests_are(a: str, b: str) -> None:
+    one, other = SkillDocument(a), SkillDocument(b)
+    assert (one == other) == (one.digest == other.digest) == (a == b)
+    assert str(one) == a

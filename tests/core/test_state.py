@@ -1,0 +1,164 @@
+"""How a step moves the state on, and what it teaches later steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from skillopt_cli.core.edits import Edit, Patch
+from skillopt_cli.core.gate import GateRule, gate
+from skillopt_cli.core.plan import LearningRate, StepPlan, TrainPlan
+from skillopt_cli.core.score import HARD, SOFT, Mark, Measured, Score, Settled, Trajectory
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.state import (
+    Lesson,
+    Reflection,
+    TrainState,
+    lesson_from,
+    optimizer_was_silent,
+    stop_reason,
+)
+from skillopt_cli.core.task import Attempt, Task
+from skillopt_cli.stages.material import lessons_text
+
+PLAN = TrainPlan(2, 4, 2, 1, 42, LearningRate(4, 2))
+STEP = PLAN.step(3)
+
+
+def measured(text: str, *scores: float) -> Measured:
+    return Measured(SkillDocument(text), {f"t{i}": Mark(s, s / 2) for i, s in enumerate(scores)})
+
+
+def decide(state: TrainState, new: Measured | Settled, **rule: bool) -> TrainState:
+    decision = gate(new, state.current, state.best, GateRule(**rule))  # type: ignore[arg-type]
+    return state.after_step(STEP, lesson(), new, decision)
+
+
+def lesson(**more: int) -> Lesson:
+    return Lesson(3, 4, 2, **more)  # type: ignore[arg-type]
+
+
+SEED = measured("seed", 1, 0, 0)
+START = TrainState(SEED, SEED, done=2, idle=1)
+
+
+def test_a_new_best_becomes_current_and_best() -> None:
+    state = decide(START, measured("new", 1, 1, 0))
+    assert (state.current.skill.text, state.best.skill.text) == ("new", "new")
+    assert (state.current_step, state.best_step, state.idle, state.done) == (3, 3, 0, 3)
+    assert state.lessons == (lesson(),)
+    assert (state.gates, state.undecided) == (1, 0)
+
+
+def test_an_accept_below_the_best_moves_only_the_current() -> None:
+    best = measured("best", 1, 1, 1)
+    state = decide(replace(START, best=best, best_step=1), measured("new", 1, 1, 0))
+    assert (state.current.skill.text, state.best.skill.text) == ("new", "best")
+    assert (state.current_step, state.best_step) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        measured("new", 0, 0, 0),
+        Settled(SkillDocument("new"), {"t1": Mark(0.0, 0.0)}, 0.3, 3),
+        Measured(SkillDocument("new"), {f"t{i}": Mark(None, None) for i in range(3)}),
+    ],
+)
+def test_whatever_is_not_accepted_leaves_text_and_score_alone(new: Measured | Settled) -> None:
+    state = decide(START, new)
+    assert (state.current, state.best) == (SEED, SEED)
+    assert (state.idle, state.done, state.gates) == (2, 3, 1)
+
+
+def test_indecisive_gates_are_counted() -> None:
+    broken = Measured(SkillDocument("new"), {f"t{i}": Mark(None, None) for i in range(3)})
+    state = decide(decide(START, broken), measured("new", 1, 1, 1))
+    assert (state.gates, state.undecided) == (2, 1)
+
+
+def test_a_skipped_step_is_idle_but_no_gate() -> None:
+    state = START.after_step(STEP, lesson())
+    assert (state.done, state.idle, state.gates, state.current) == (3, 2, 0, SEED)
+
+
+def test_without_a_gate_a_worse_text_takes_its_own_score_along() -> None:
+    state = decide(START, measured("new", 0, 0, 0), use_gate=False)
+    assert state.current == state.best == measured("new", 0, 0, 0)
+    assert state.current_step == state.best_step == 3
+
+
+def test_an_epoch_forgets_its_lessons() -> None:
+    state = START.after_step(STEP, lesson())
+    assert state.after_epoch() == replace(state, lessons=())
+
+
+def trajectories() -> list[Trajectory]:
+    def one(name: str, hard: float | None) -> Trajectory:
+        ending = "broken" if hard is None else "answered"
+        score = None if hard is None else Score(hard, hard)
+        return Trajectory(Task(name, "k", {}), Attempt("x", ending=ending), score)  # type: ignore[arg-type]
+
+    return [one("a", 1.0), one("b", 0.2), one("c", 0.0), one("d", None)]
+
+
+EDITS = (Edit("append", "x", support=2),)
+REFLECTION = Reflection(
+    (Patch(EDITS, patterns=("too long", "too long", "wrong")), Patch(patterns=("too long",))), 3
+)
+
+
+def test_a_lesson_counts_scored_tasks_and_who_named_a_pattern() -> None:
+    got = lesson_from(STEP, trajectories(), REFLECTION)
+    assert (got.step, got.n_total, got.n_failed) == (3, 3, 2)
+    assert got.patterns == (("too long", 2), ("wrong", 1))
+    assert (got.asked, got.answered, got.verdict, got.rejected) == (3, 2, None, ())
+
+
+def test_a_rejected_step_teaches_the_same_whether_or_not_it_was_settled_early() -> None:
+    full = measured("new", 0, 0, 0)
+    settled = Settled(full.skill, {"t1": Mark(0.0, 0.0), "t2": Mark(0.0, 0.0)}, 1 / 3, 3)
+    chosen = Patch(EDITS)
+    lessons = [
+        lesson_from(STEP, trajectories(), REFLECTION, chosen, gate(new, SEED, SEED, GateRule()))
+        for new in (full, settled)
+    ]
+    assert lessons[0] == lessons[1]
+    assert lessons[0].rejected == EDITS
+    assert lessons_text(lessons[:1]) == lessons_text(lessons[1:])
+
+
+def test_only_rejected_edits_are_remembered_as_such() -> None:
+    for scores in ((1.0, 1.0, 0.0), (None, None, None)):
+        marks = {f"t{i}": Mark(s, s) for i, s in enumerate(scores)}
+        decision = gate(Measured(SkillDocument("new"), marks), SEED, SEED, GateRule())
+        got = lesson_from(STEP, trajectories(), REFLECTION, Patch(EDITS), decision)
+        assert got.verdict in ("new_best", "indecisive")
+        assert got.rejected == ()
+
+
+def test_silence_is_asking_without_one_answer() -> None:
+    assert optimizer_was_silent([lesson(asked=2), lesson(asked=0)])
+    assert not optimizer_was_silent([lesson(asked=2), lesson(asked=2, answered=1)])
+    assert not optimizer_was_silent([lesson()])
+    assert not optimizer_was_silent([])
+
+
+def test_nothing_to_gain_is_full_marks_or_used_up_patience() -> None:
+    full = measured("seed", 1, 1)
+    done = TrainState(full, full)
+    assert "every" in (stop_reason(done, HARD, 0) or "")
+    assert stop_reason(done, SOFT, 0) is None
+    idle = TrainState(SEED, SEED, idle=2)
+    assert stop_reason(idle, HARD, 0) is None
+    assert stop_reason(idle, HARD, 3) is None
+    assert "patience 2" in (stop_reason(idle, HARD, 2) or "")
+    # A score of exactly nought is a score.
+    nought = TrainState(measured("seed", 0, 0), measured("seed", 0, 0))
+    assert stop_reason(nought, HARD, 0) is None
+
+
+def test_steps_are_the_fixture_they_claim_to_be() -> None:
+    assert isinstance(STEP, StepPlan)
+    assert (STEP.number, STEP.closes_epoch) == (3, False)

@@ -1,0 +1,150 @@
+"""Reading answers: whatever stands around the one object, and nothing but the one object."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillopt_cli.stages.answers import UnusableAnswer, read_answer
+from skillopt_cli.stages.contracts import FailureAnalysis, Merge, ProposedEdit, Ranking
+
+DRAFT = '{"edits": [{"op": "append", "content": "- draft"}]}'
+FINAL = '{"reasoning": "r", "edits": [{"op": "append", "content": "- final"}]}'
+
+
+def contents(text: str) -> list[str]:
+    return [edit.content for edit in read_answer(text, Merge).edits]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FINAL,
+        f"```json\n{FINAL}\n```",
+        f"Here it is:\n````\n```json\n{FINAL}\n```\n````\nDone.",
+        f"{FINAL}\n\nI left the rule about {{names}} alone.",  # T11
+        f"The set {{a, b}} and the object {{}} are not it. {FINAL} {{}}",
+        f"<think>{DRAFT} or rather {{</think>{FINAL}",  # T11
+        f"<Reasoning>\n{DRAFT}\n</reasoning>\n{FINAL}",
+        f"<think>{DRAFT}</think>and<thinking>{DRAFT}</thinking>{FINAL}",
+        f"{DRAFT} is what I thought first.\n</think>\n{FINAL}",  # the server ate the opening tag
+        f"{FINAL}{FINAL}",
+        f"{FINAL}\n{json.dumps(json.loads(FINAL), indent=2)}",
+        f"[{FINAL}]",
+        f"{FINAL} {{",
+        FINAL.replace('"edits"', '"extra": {"edits": []}, "edits"'),
+        "\ufeff" + FINAL,
+    ],
+)
+def test_the_one_answer_is_found(text: str) -> None:
+    assert contents(text) == ["- final"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "no JSON object"),
+        ("I have no proposals.", "no JSON object"),
+        ("null", "no JSON object"),
+        ("[]", "no JSON object"),
+        ('"edits"', "no JSON object"),
+        ("{}", "edits: Field required"),
+        ('{"edits": "none"}', "edits: Input should be a valid list"),
+        ('{"edits": [{"content": "x"}]}', "edits.0.op: Field required"),
+        ('{"edits": [{"op": "append", "support": -1}]}', "edits.0.support"),
+        ('[{"op": "append", "content": "x"}]', "edits: Field required"),
+        (f"{DRAFT}\n{FINAL}", "2 different answers"),
+        (f"[{DRAFT}, {FINAL}]", "2 different answers"),
+        (f"<think>{FINAL}", "no JSON object"),  # reasoning without an end holds no answer
+        (FINAL[:-1], "no JSON object"),
+        (FINAL[:40], "no JSON object"),
+        (f'{{"draft": {DRAFT}, "final": {{"edits": [', "no JSON object"),
+        (f'{{"draft": {DRAFT}, "note": "and th', "no JSON object"),
+        ('{"a":' * 5000, "no JSON object"),
+        ("{" * 5000, "no JSON object"),
+        ('{"edits": ' + "[" * 5000, "no JSON object"),
+        ('{"edits": ' + "9" * 5000 + "}", "no JSON object"),
+    ],
+)
+def test_anything_else_is_a_named_fault(text: str, fault: str) -> None:
+    with pytest.raises(UnusableAnswer) as caught:
+        read_answer(text, Merge)
+    assert fault in str(caught.value)
+
+
+def test_every_way_of_cutting_an_answer_short_is_refused() -> None:
+    wrapped = f'{{"edits": [], "note": {DRAFT}, "more": [1, "x", {{"y": null}}]}}'
+    for text in (FINAL, wrapped):
+        for end in range(len(text)):
+            with pytest.raises(UnusableAnswer):
+                read_answer(text[:end], Merge)
+
+
+def test_texts_are_kept_to_the_letter() -> None:
+    for content in (
+        "  - nested\n    - deeper  \n",
+        'Think in <think>{steps}</think> first, then `}` {"a": 1}',
+        "größer 漢字 \U0001f989 \u2028 \t",
+        "```json\n{}\n```",
+    ):
+        for ascii_only in (True, False):
+            edit = {"op": "append", "content": content}
+            answer = json.dumps({"edits": [edit]}, ensure_ascii=ascii_only)
+            assert contents(f"<think>{{</think>\n```json\n{answer}\n```") == [content]
+
+
+def test_a_raw_line_break_in_a_string_is_read_as_one() -> None:
+    assert contents('{"edits": [{"op": "append", "content": "a\n  b"}]}') == ["a\n  b"]
+
+
+def test_half_a_surrogate_pair_is_refused_as_no_text_can_hold_it() -> None:
+    with pytest.raises(UnusableAnswer, match="content"):
+        read_answer('{"edits": [{"op": "append", "content": "\\ud83e"}]}', Merge)
+
+
+@pytest.mark.parametrize(
+    ("said", "op"),
+    [("add", "append"), (" Remove ", "delete"), ("INSERT", "insert_after"), ("append", "append"),
+     ("update", "replace"), ("transmogrify", "transmogrify")],
+)  # fmt: skip
+def test_common_names_of_operations_are_understood(said: str, op: str) -> None:  # T14
+    assert ProposedEdit.model_validate({"op": said}).edit("failure").op == op
+
+
+def test_null_is_an_empty_text_and_other_types_are_faults() -> None:
+    edit = ProposedEdit.model_validate({"op": "append", "content": None, "target": None})
+    assert (edit.content, edit.target) == ("", "")
+    with pytest.raises(UnusableAnswer, match=r"edits\.0\.content"):
+        read_answer('{"edits": [{"op": "append", "content": ["x"]}]}', Merge)
+
+
+def test_patterns_are_put_into_words() -> None:
+    answer = read_answer(
+        '{"edits": [], "failure_summary": [{"failure_type": "long", "description": "a sentence"},'
+        ' {"failure_type": "wrong", "count": 2}]}',
+        FailureAnalysis,
+    )
+    assert answer.patterns == ("long: a sentence", "wrong")
+
+
+def test_a_ranking_holds_whole_numbers() -> None:
+    assert read_answer('{"selected_indices": [2, 0]}', Ranking).selected_indices == [2, 0]
+    with pytest.raises(UnusableAnswer):
+        read_answer('{"selected_indices": [0.5]}', Ranking)
+
+
+NOISE = st.lists(
+    st.sampled_from(["{", "}", "[", "]", '"', "\\", "<think>", "</think>", ":", ",", "a", DRAFT])
+).map("".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(NOISE)
+def test_noise_is_an_answer_or_a_fault_and_never_anything_else(text: str) -> None:
+    try:
+        assert [edit.content for edit in read_answer(text, Merge).edits] == ["- draft"]
+    except UnusableAnswer as fault:
+        assert str(fault)
