@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from string import Template
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from skillopt_cli.core.errors import FatalBackendError, RequestRefused, TransientError
 from skillopt_cli.core.events import Degraded
@@ -54,7 +56,7 @@ async def ask(run: Run, question: Question[C]) -> C | None:
                 ChatRequest(
                     messages=messages,
                     stage=question.stage,
-                    schema=question.contract.model_json_schema(),
+                    schema=_schema(question.contract),
                     schema_name=question.prompt,
                     turn=turn,
                 )
@@ -70,6 +72,12 @@ async def ask(run: Run, question: Question[C]) -> C | None:
             messages = (*messages, *_complaint(reply, fault))
     run.emit(Degraded(question.stage, f"unusable answer: {fault}"))
     return None
+
+
+@cache
+def _schema(contract: type[Contract]) -> Mapping[str, Any]:
+    """Made once per contract: it takes longer than all else around a call."""
+    return contract.model_json_schema()
 
 
 def _read(reply: ChatReply, question: Question[C]) -> C:

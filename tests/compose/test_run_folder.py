@@ -1,0 +1,122 @@
+"""Run folders: their names, what a failed start leaves behind, how a run is found."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from skillopt_cli.compose.folder import dump_config, find_run, new_folder, run_of
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.files import file_layers
+from skillopt_cli.config.layers import Layer, resolve
+from skillopt_cli.core.errors import DataError, UsageError
+
+NOW = datetime(2026, 1, 31, 10, 30)
+CONFIG = resolve([Layer("test", {"env": {"name": "searchqa"}})]).config
+
+
+def made(run_id: str = "") -> Path:
+    with new_folder(CONFIG, run_id, NOW) as folder:
+        return folder
+
+
+def test_the_name_is_the_local_time_and_a_number_when_that_is_taken() -> None:
+    names = [made().name for _ in range(3)]
+    stem = "2026-01-31_10-30-00"
+    assert names == [stem, f"{stem}-2", f"{stem}-3"]
+
+
+def test_a_chosen_name_is_used_and_may_be_used_once() -> None:
+    folder = made("mine")
+    assert folder == Path("outputs/searchqa/mine")
+    (folder / "config.yaml").touch()
+    with pytest.raises(UsageError, match="exists already") as caught:
+        made("mine")
+    assert f"skillopt resume {folder}" in caught.value.hint
+
+
+@pytest.mark.parametrize("run_id", ["../x", "a/b", ".hidden", "-x", "a b", "", "x" * 101])
+def test_a_name_that_leads_elsewhere_is_refused(run_id: str) -> None:
+    if run_id:
+        with pytest.raises(UsageError, match="plain name"):
+            made(run_id)
+    assert not Path("x").exists()
+
+
+def test_a_failed_start_leaves_nothing_behind() -> None:
+    with pytest.raises(ValueError, match="no"), new_folder(CONFIG, "", NOW) as folder:
+        (folder / "run.lock").touch()
+        raise ValueError("no")
+    assert not Path("outputs").exists()
+
+
+def test_folders_that_were_there_before_stay() -> None:
+    Path("outputs").mkdir()
+    with pytest.raises(KeyboardInterrupt), new_folder(CONFIG, "", NOW):
+        raise KeyboardInterrupt
+    assert list(Path("outputs").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["events.jsonl", "crash.txt"])
+def test_a_run_in_which_something_happened_is_kept(name: str) -> None:
+    with pytest.raises(ValueError, match="no"), new_folder(CONFIG, "", NOW) as folder:
+        (folder / name).touch()
+        raise ValueError("no")
+    assert (folder / name).exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_place_that_cannot_be_written_is_named() -> None:
+    Path("outputs").mkdir(mode=0o500)
+    with pytest.raises(DataError, match="outputs") as caught:
+        made()
+    assert "--out-root" in caught.value.hint
+
+
+def test_a_file_in_the_way_is_named() -> None:
+    Path("outputs").touch()
+    with pytest.raises(DataError, match="outputs"):
+        made()
+
+
+def test_a_run_is_found_by_path_and_by_id() -> None:
+    folder = made("mine")
+    (folder / "config.yaml").touch()
+    assert find_run("mine", Path("outputs")) == folder
+    assert find_run(str(folder), Path("elsewhere")) == folder
+    for name in ("gone", "", str(folder / "steps")):
+        with pytest.raises(UsageError, match="no run"):
+            find_run(name, Path("outputs"))
+
+
+def test_an_id_of_two_benchmarks_is_ambiguous() -> None:
+    for benchmark in ("a", "b"):
+        folder = Path("outputs") / benchmark / "same"
+        folder.mkdir(parents=True)
+        (folder / "config.yaml").touch()
+    with pytest.raises(UsageError, match="several") as caught:
+        find_run("same", Path("outputs"))
+    assert "outputs/a/same" in caught.value.hint
+
+
+def test_the_run_that_holds_a_file_is_found() -> None:
+    folder = made("mine")
+    (folder / "config.yaml").touch()
+    skill = folder / "skills" / "step_0001.md"
+    assert run_of(skill) == folder.resolve()
+    assert run_of(Path("other.md")) is None
+
+
+def test_a_dumped_configuration_is_read_back() -> None:
+    values = {
+        "model": {"target": "007", "optimizer": {"name": "1e3", "temperature": 1e-05}},
+        "env": {"name": "folder", "scorer": "yes", "pattern": "1e3", "tolerance": "2024-01-01"},
+        "optimizer": {"min_learning_rate": 1},
+    }
+    config = resolve([Layer("test", values)]).config
+    Path("config.yaml").write_text(dump_config(config), encoding="utf-8")
+    assert resolve(file_layers(Path("config.yaml"))).config == config
+    assert isinstance(config, RunConfig)

@@ -1,0 +1,38 @@
+"""The skill a run starts from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from skillopt_cli.compose.skill_init import read_skill, seed_skill
+from skillopt_cli.config.sections import EnvConfig
+from skillopt_cli.core.errors import DataError, UsageError
+
+
+def test_the_shipped_seed_an_empty_one_or_a_file() -> None:
+    Path("mine.md").write_text("# Mine\n\nDo it.\n", encoding="utf-8-sig")
+    assert seed_skill(EnvConfig(), "# Shipped\n").text == "# Shipped\n"
+    assert seed_skill(EnvConfig(from_scratch=True, skill_init="mine.md"), "# S\n").text == ""
+    assert seed_skill(EnvConfig(skill_init="mine.md"), "# S\n").text == "# Mine\n\nDo it.\n"
+
+
+def test_a_typo_in_the_path_never_starts_from_nothing() -> None:
+    with pytest.raises(UsageError, match=r"mien\.md does not exist") as caught:
+        read_skill(Path("mien.md"))
+    assert "--from-scratch" in caught.value.hint
+
+
+def test_a_folder_is_not_a_skill() -> None:
+    Path("run").mkdir()
+    with pytest.raises(UsageError, match="run is a folder") as caught:
+        read_skill(Path("run"))
+    assert "best_skill.md" in caught.value.hint
+
+
+@pytest.mark.parametrize("data", [b"", b" \n", b"\xff\xfe\x00", b"---\nname: x\n---\n"])
+def test_a_file_without_instructions_is_a_fault_of_the_data(data: bytes) -> None:
+    Path("s.md").write_bytes(data)
+    with pytest.raises(DataError, match=r"s\.md"):
+        read_skill(Path("s.md"))
