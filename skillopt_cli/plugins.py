@@ -60,11 +60,18 @@ def _load(group: str, what: str, name: str, kind: type[S]) -> S:
 
 
 def _find(group: str, what: str, name: str) -> EntryPoint:
-    found = {point.name: point for point in entry_points(group=group)}
-    if name in found:
-        return found[name]
-    close = difflib.get_close_matches(name, found, n=1, cutoff=0.5)
-    listed = ", ".join(sorted(found))
+    found = entry_points(group=group)
+    # A distribution that is found twice on the path offers the same point twice.
+    mine = {point.value: point for point in found if point.name == name}
+    if len(mine) > 1:
+        raise ConfigError(
+            f"several packages offer the {what} `{name}`: {', '.join(sorted(mine))}",
+            "remove all but one of the packages that provide it",
+        )
+    if mine:
+        return mine.popitem()[1]
+    close = difflib.get_close_matches(name, found.names, n=1, cutoff=0.5)
+    listed = ", ".join(sorted(found.names))
     raise ConfigError(
         f"there is no {what} `{name}`",
         f"did you mean `{close[0]}`?" if close else f"{what}s: {listed}",

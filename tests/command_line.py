@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from typer.testing import CliRunner
@@ -40,7 +41,9 @@ class Ended:
 
     @property
     def hint(self) -> str:
-        return next((line for line in self.err.splitlines() if line.startswith("hint: ")), "")
+        """The last one: the display of a run gives its own before."""
+        hints = [line for line in self.err.splitlines() if line.startswith("hint: ")]
+        return hints[-1] if hints else ""
 
 
 def skillopt(*arguments: object, **variables: str) -> Ended:
@@ -57,7 +60,7 @@ def refused(code: int, *arguments: object, **variables: str) -> Ended:
     assert ended.code == code, (ended.code, ended.err)
     assert ended.out == ""
     assert "Traceback" not in ended.err
-    assert ended.err.count("error: ") == 1
+    assert sum(line.startswith("error: ") for line in ended.err.splitlines()) == 1
     assert not ended.error.endswith(".")
     assert ended.hint and not ended.hint.endswith(".")
     return ended
@@ -67,3 +70,33 @@ def rows(ended: Ended) -> dict[str, dict[str, Any]]:
     """The output of `config show --json`, by key."""
     assert ended.code == 0, ended.err
     return {row["key"]: row for row in ended.json}
+
+
+def train(*arguments: object, run_id: str = "a", **variables: str) -> Path:
+    """Train on the bundled sample; the run folder."""
+    ended = skillopt("train", "searchqa", *arguments, "--run-id", run_id, **variables)
+    assert ended.code == 0, ended.err
+    return Path("outputs", "searchqa", run_id)
+
+
+def events(folder: Path, *kinds: str) -> list[dict[str, Any]]:
+    """The facts of a run, or those of some kinds."""
+    lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    found = [json.loads(line)["event"] for line in lines]
+    return [event for event in found if not kinds or event["kind"] in kinds]
+
+
+def calls(folder: Path) -> int:
+    """Model calls a run paid for, the first check of each role not counted."""
+    return sum(event["stage"] != "preflight" for event in events(folder, "call_made"))
+
+
+def outcome(folder: Path) -> dict[str, Any]:
+    """What a training came to: equal for runs that decided alike."""
+    history = json.loads((folder / "history.json").read_text(encoding="utf-8"))
+    timed = ("timing", "tokens", "wall_time_s")
+    return {
+        "best": (folder / "best_skill.md").read_bytes(),
+        "skills": {p.name: p.read_bytes() for p in sorted((folder / "skills").iterdir())},
+        "history": [{k: v for k, v in step.items() if k not in timed} for step in history],
+    }

@@ -230,8 +230,14 @@ def open_local(settings: RoleSettings) -> LocalChat:
     from xllamacpp import __version__
 
     weights = find_weights(settings.options.get("model_path", ""), settings.environment)
-    options = local_options(settings.options, os.cpu_count() or 1)
+    options = local_options(settings.options, _cores())
     return LocalChat(weights, options, __version__)
+
+
+def _cores() -> int:
+    """The cores this process may use, where the system tells."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _missing(environment: Mapping[str, str]) -> str:

@@ -35,7 +35,9 @@ def sample(
     """Write the bundled sample to a folder, to look at or to start your own data from."""
     spec = load_benchmark(benchmark)
     if spec.sample is None:
-        raise UsageError(f"benchmark `{benchmark}` has no bundled sample")
+        raise UsageError(
+            f"benchmark `{benchmark}` has no bundled sample", "see `skillopt benchmarks list`"
+        )
     target = out or Path("data") / f"{benchmark}-sample"
     if target.exists():
         raise UsageError(f"{target} exists already", "choose another folder with --out")
@@ -94,4 +96,6 @@ def check(*, benchmark: Name, json: JsonOption = False, wishes: Wishes) -> None:
             typer.echo("no faults found")
     errors = sum(finding.level == "error" for finding in findings)
     if errors:
-        raise DataError(f"the data of `{benchmark}` has {count(errors, 'error')}")
+        raise DataError(
+            f"the data of `{benchmark}` has {count(errors, 'error')}", "mend what is listed"
+        )

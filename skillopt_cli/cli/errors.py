@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
+from skillopt_cli.cli.show import console_on
 from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.config.environment import read_environment
-from skillopt_cli.core.errors import ConfigError, SkillOptError, UsageError
+from skillopt_cli.core.errors import ConfigError, DataError, SkillOptError, UsageError
 
 _ADVICE = re.compile(r"[.:]? *\(?(?P<hint>(?:Did you mean|Possible options:) .*?)\)?\Z", re.DOTALL)
 
@@ -38,6 +38,10 @@ def errors_shown() -> Iterator[None]:
         raise typer.Exit(translated.exit_code) from None
     except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
+    except OSError as error:
+        # Paths are the user's: one that cannot be used is no bug of ours.
+        _show(unusable(error))
+        raise typer.Exit(DataError.exit_code) from None
     # A bug outside any run, so there is no folder to keep the traceback in.
     except Exception as error:
         text = "".join(traceback.format_exception(error))
@@ -46,13 +50,23 @@ def errors_shown() -> Iterator[None]:
         raise typer.Exit(SkillOptError.exit_code) from None
 
 
+def unusable(error: OSError) -> DataError:
+    """A path that the operating system does not let us use, as an error of the user's."""
+    return DataError(
+        f"{error.filename or 'a file'} cannot be used: {error.strerror or error}",
+        "check the path and its permissions",
+    )
+
+
 def _show(error: SkillOptError) -> None:
     """One sentence on stderr, then `hint:` with what to do."""
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console = console_on(stderr=True)
     hide = _secrets().hide
-    console.print(Text("error: ", style="bold red") + Text(hide(error.message)))
+    lines = [Text("error: ", style="bold red") + Text(hide(error.message))]
     if error.hint:
-        console.print(Text("hint: ", style="bold cyan") + Text(hide(error.hint)))
+        lines.append(Text("hint: ", style="bold cyan") + Text(hide(error.hint)))
+    for line in lines:
+        console.print(line, soft_wrap=True)
 
 
 def _translated(error: typer.TyperException) -> UsageError | None:

@@ -17,10 +17,10 @@ import typer
 from rich.console import Console
 
 from skillopt_cli.backends.doors import Doors
+from skillopt_cli.cli.errors import unusable
 from skillopt_cli.compose.build import Order, composed
 from skillopt_cli.compose.folder import CRASH
 from skillopt_cli.compose.secrets import Secrets
-from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import Interrupted, SkillOptError
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import Session
@@ -66,8 +66,10 @@ def carry_out(
     except SkillOptError as error:
         error.message, error.hint = secrets.hide(error.message), secrets.hide(error.hint)
         raise
-    # Whatever else is raised is our bug, or a plug-in's.
+    # Whatever else is raised is our bug, or a plug-in's, except for a path that cannot be used.
     except Exception as error:
+        if isinstance(error, OSError) and not (folder / EVENTS).exists():
+            raise unusable(error) from None
         raise _crash(folder, secrets, error) from None
     return result, document
 
@@ -131,7 +133,7 @@ def _shown(folder: Path, order: Order, lines: JsonLines | None) -> Iterator[Orde
     """The order with the displays the configuration asks for."""
     observers = [Subscriber("json lines", lines)] if lines else []
     with ExitStack() as stack:
-        style = display_style(order.config, as_json=lines is not None)
+        style = display_style(order, as_json=lines is not None)
         before = read_view(folder)
         if style == "rich":
             panel = stack.enter_context(LivePanel(Console(stderr=True), before))
@@ -141,13 +143,14 @@ def _shown(folder: Path, order: Order, lines: JsonLines | None) -> Iterator[Orde
         yield replace(order, observers=(*order.observers, *observers))
 
 
-def display_style(config: RunConfig, *, as_json: bool) -> str:
-    """rich, plain or none: as configured, else by whether stderr is a terminal."""
-    if config.run.display != "auto":
-        return config.run.display
+def display_style(order: Order, *, as_json: bool) -> str:
+    """rich, plain or none: as configured, else rich on a terminal where `NO_COLOR` is not set."""
+    if order.config.run.display != "auto":
+        return order.config.run.display
     if as_json:
         return "none"
-    return "rich" if sys.stderr.isatty() else "plain"
+    lively = sys.stderr.isatty() and "NO_COLOR" not in order.environment
+    return "rich" if lively else "plain"
 
 
 def _write_summary(folder: Path) -> dict[str, Any]:

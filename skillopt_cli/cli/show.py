@@ -16,9 +16,17 @@ from rich.text import Text
 _NARROWEST = 80
 
 
+def console_on(*, stderr: bool) -> Console:
+    """A console that uses no escape codes at all where `NO_COLOR` is set."""
+    console = Console(stderr=stderr, highlight=False)
+    return (
+        Console(stderr=stderr, highlight=False, color_system=None) if console.no_color else console
+    )
+
+
 def show(result: RenderableType) -> None:
     """Print a result for people; in a pipe no line of it is wrapped or padded."""
-    console = Console(highlight=False)
+    console = console_on(stderr=False)
     if console.is_terminal:
         console.print(result)
         return

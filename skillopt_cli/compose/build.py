@@ -225,7 +225,7 @@ def _started(folder: Path, run: Run, order: Order, models: Models) -> RunStarted
         done=state.done if state else 0,
         total_steps=run.plan.total if training else 0,
         epochs=run.plan.epochs if training else 0,
-        optimizer=models.names.get("optimizer", ""),
+        optimizer=models.names.get("optimizer", "none"),
         target=models.names["target"],
         data=run.benchmark.source,
         n_train=sizes["train"],

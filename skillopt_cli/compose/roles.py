@@ -151,6 +151,9 @@ def open_models(config: RunConfig, wiring: Wiring, *, with_optimizer: bool) -> M
         if role == "target":
             agent = (spec.agent or ChatAgent)(Recorded(live[role], wiring.store))
     if agent is None:
-        raise ConfigError(f"backend `{backend_name(config, 'target')}` cannot attempt tasks")
+        raise ConfigError(
+            f"backend `{backend_name(config, 'target')}` cannot attempt tasks",
+            "see `skillopt backends list`",
+        )
     optimizer = Recorded(live["optimizer"], wiring.store) if "optimizer" in live else None
     return Models(agent, optimizer, variants, live, names)

@@ -23,8 +23,10 @@ def read_environment(folder: Path | None = None) -> Mapping[str, str]:
     try:
         written = dotenv_values(path, encoding="utf-8-sig") if path.is_file() else {}
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+        raise ConfigError(f"cannot read {path}: {error.strerror}", "mend its permissions") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"cannot read {path}: it is not UTF-8 text") from None
+        raise ConfigError(
+            f"cannot read {path}: it is not UTF-8 text", "save it anew as UTF-8 text"
+        ) from None
     merged = {**written, **{k: v for k, v in os.environ.items() if v}}
     return {name: value for name, value in merged.items() if value}

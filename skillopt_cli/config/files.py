@@ -13,7 +13,10 @@ from skillopt_cli.config.scalars import read_yaml
 from skillopt_cli.core.errors import ConfigError
 
 BASE = "_base_"
+_NO_BENCHMARKS = (BASE, "presets")
 SECTIONS = tuple(RunConfig.model_fields)
+_FORM = "a file holds sections with settings below them, as `skillopt config show` lists them"
+_SAVE = "save it anew as UTF-8 text"
 
 
 def shipped() -> Path:
@@ -34,16 +37,16 @@ def preset_layers(name: str) -> list[Layer]:
     Raises:
         ConfigError: there is no such preset.
     """
-    path = shipped() / "presets" / f"{name}.yaml"
-    if not path.is_file():
+    if name not in preset_names():
         raise ConfigError(f"there is no preset `{name}`", f"presets: {', '.join(preset_names())}")
-    return _renamed(file_layers(path), f"preset {name}")
+    return _renamed(file_layers(shipped() / "presets" / f"{name}.yaml"), f"preset {name}")
 
 
 def benchmark_layers(benchmark: str) -> list[Layer]:
     """The shipped defaults of a benchmark; none when it ships none."""
-    path = shipped() / benchmark / "default.yaml"
-    if not benchmark or not path.is_file():
+    paths = {path.parent.name: path for path in shipped().glob("*/default.yaml")}
+    path = paths.get(benchmark)
+    if path is None or benchmark in _NO_BENCHMARKS:
         return []
     return _renamed(file_layers(path), f"configs/{benchmark}/default.yaml")
 
@@ -61,7 +64,9 @@ def file_layers(path: Path, seen: tuple[Path, ...] = ()) -> list[Layer]:
     path = path.resolve()
     if path in seen:
         chain = " -> ".join(p.name for p in (*seen, path))
-        raise ConfigError(f"`_base_` goes round in a circle: {chain}")
+        raise ConfigError(
+            f"`_base_` goes round in a circle: {chain}", "remove `_base_` from one of them"
+        )
     values = read_mapping(path)
     base = values.pop(BASE, None)
     for section, inside in values.items():
@@ -78,7 +83,9 @@ def file_layers(path: Path, seen: tuple[Path, ...] = ()) -> list[Layer]:
     if base is None:
         return layers
     if not isinstance(base, str):
-        raise ConfigError(f"{path.name}: `_base_` is the path of one file")
+        raise ConfigError(
+            f"{path.name}: `_base_` is not the path of one file", "chain files, each on one other"
+        )
     return [*file_layers(path.parent / base, (*seen, path)), *layers]
 
 
@@ -101,20 +108,24 @@ def read_mapping(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise ConfigError(f"the configuration file {path} does not exist") from None
+        raise ConfigError(
+            f"the configuration file {path} does not exist", "check --config and `_base_`"
+        ) from None
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+        raise ConfigError(
+            f"cannot read {path}: {error.strerror}", "name a YAML file that you may read"
+        ) from None
     except UnicodeDecodeError:
-        raise ConfigError(f"cannot read {path}: it is not UTF-8 text") from None
+        raise ConfigError(f"cannot read {path}: it is not UTF-8 text", _SAVE) from None
     try:
         values = read_yaml(text)
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"{path}{line}: {error.problem or 'not YAML'}") from None
+        raise ConfigError(f"{path}{line}: {error.problem or 'not YAML'}", _FORM) from None
     except yaml.YAMLError:
-        raise ConfigError(f"{path} holds characters that YAML does not allow") from None
+        raise ConfigError(f"{path} holds characters that YAML does not allow", _SAVE) from None
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise ConfigError(f"{path} holds no mapping of settings")
+        raise ConfigError(f"{path} holds no mapping of settings", _FORM)
     return values

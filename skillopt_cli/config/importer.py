@@ -139,7 +139,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
     """The file merged over the one it is based on."""
     path = path.resolve()
     if path in seen:
-        raise ConfigError(f"`_base_` of {path} goes round in a circle")
+        raise ConfigError(f"`_base_` of {path} goes round in a circle", "remove one `_base_`")
     values = read_mapping(path)
     base = values.pop("_base_", None)
     if base is None:

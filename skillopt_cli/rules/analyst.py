@@ -10,9 +10,9 @@ from skillopt_cli.core.edits import Edit, Patch
 from skillopt_cli.rules.case import Case
 from skillopt_cli.rules.detectors import DETECTORS, patterns
 from skillopt_cli.rules.layout import BULLET, Layout, OwnRule, example_edit, example_text
-from skillopt_cli.rules.memory import Refused
+from skillopt_cli.rules.memory import Focus, Refused
 from skillopt_cli.rules.rulebook import BY_PATTERN, SLOT, Rule
-from skillopt_cli.rules.text import shape, words
+from skillopt_cli.rules.text import plural, shape, words
 from skillopt_cli.rules.variety import varied
 
 MOST_EXAMPLES = 8
@@ -31,12 +31,14 @@ class Notes:
         refused: edits the gate turned down in this epoch.
         longest: words of the longest reference of the step, of right answers too, at least 1.
         most: examples to propose per minibatch.
+        focus: kinds of edits to propose for failures.
     """
 
     layout: Layout
     refused: Refused
     longest: int
     most: int
+    focus: Focus = "both"
 
 
 def analyse_failures(cases: Sequence[Case], notes: Notes) -> Patch:
@@ -52,15 +54,17 @@ def analyse_failures(cases: Sequence[Case], notes: Notes) -> Patch:
     shown = [patterns(case) for case in fitting]
     counts = Counter(name for names in shown for name in names)
     order = sorted(counts, key=lambda name: (-counts[name], list(DETECTORS).index(name)))
-    rules = [
-        edit
-        for name in order
-        if (edit := _rule_edit(_Count(BY_PATTERN[name], counts[name], len(cases), notes.longest), notes))
-    ]
-    examples = _example_edits(fitting, shown, len(cases), notes)
+    edits: list[Edit] = []
+    if notes.focus != "examples":
+        counted = (_Count(BY_PATTERN[n], counts[n], len(cases), notes.longest) for n in order)
+        edits += filter(None, (_rule_edit(each, notes) for each in counted))
+    if notes.focus != "rules":
+        edits += _example_edits(fitting, shown, len(cases), notes)
+    if not edits and notes.focus != "both":
+        return analyse_failures(cases, replace(notes, focus="both"))
     seen = tuple(_seen(BY_PATTERN[name], notes.longest) for name in order)
     told = "; ".join(f"{counts[name]} {text}" for name, text in zip(order, seen, strict=True))
-    return Patch((*rules, *examples), f"Of {len(cases)} failures: {told}.", "failure", seen)
+    return Patch(tuple(edits), f"Of {len(cases)} failures: {told}.", "failure", seen)
 
 
 def analyse_successes(cases: Sequence[Case], notes: Notes) -> Patch:
@@ -78,7 +82,7 @@ def analyse_successes(cases: Sequence[Case], notes: Notes) -> Patch:
                 f"{len(breaking)} of {len(cases)} right answers are longer than the rule says"
             )
             edits = [_in_place(own, sentence, len(breaking), evidence)]
-    told = f"{len(cases)} right answers have at most {longest} words"
+    told = f"{len(cases)} right answers have at most {plural(longest, 'word')}"
     open_edits = notes.refused.open(replace(edit, source="success") for edit in edits)
     return Patch(tuple(open_edits), f"{told}.", "success")
 
@@ -163,10 +167,10 @@ def _shortest_grounded(case: Case) -> str:
 
 
 def _seen(rule: Rule, length: int) -> str:
-    plural = "" if length == 1 else "s"
-    return rule.seen.replace(SLOT, f"{length} word{plural}")
+    return rule.seen.replace(SLOT, plural(length, "word"))
 
 
 def _limit(own: OwnRule) -> int:
     """The number of words a length rule allows."""
-    return next(n for n in range(1, 100) if own.rule.says(own.wording, n) in own.line)
+    said = (n for n in range(1, 100) if own.rule.says(own.wording, n) in own.line)
+    return next(said, 100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from skillopt_cli.rules.case import Case
-from skillopt_cli.rules.text import SENTENCE_WORDS, find, in_digits, number, shape, words
+from skillopt_cli.rules.text import SENTENCE_WORDS, Shape, find, in_digits, number, shape, words
 
 ARTICLES = frozenset({"a", "an", "the"})
 OPENERS = ARTICLES | {
@@ -145,7 +145,7 @@ def other_name(case: Case) -> bool:
 
 def other_words(case: Case) -> bool:
     """Other words of the same text."""
-    return _other(case, "phrase")
+    return _other(case, "phrase", "name")
 
 
 def other_type(case: Case) -> bool:
@@ -162,10 +162,12 @@ def outside(case: Case) -> bool:
     return short and told and not case.aligned and not case.stands_in_task(_bare(case))
 
 
-def _other(case: Case, wanted: str) -> bool:
+def _other(case: Case, wanted: Shape, *also: Shape) -> bool:
+    """Whether the answer is of the wanted shape, or of one like it, but stands elsewhere."""
     bare = _bare(case)
-    alike = shape(case.reference) == shape(bare) == wanted and not case.aligned
-    return alike and case.stands_in_task(bare) and case.stands_in_task(case.reference)
+    alike = shape(case.reference) == wanted and shape(bare) in (wanted, *also)
+    told = case.stands_in_task(bare) and case.stands_in_task(case.reference)
+    return alike and told and not case.aligned
 
 
 def _other_notation(case: Case) -> bool:

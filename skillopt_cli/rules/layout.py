@@ -12,6 +12,8 @@ from skillopt_cli.core.task import Brief, Section
 from skillopt_cli.rules.rulebook import Rule, recognise
 
 BULLET = "- "
+SAFE_ANCHOR = 12
+"""Characters; a shorter line is likely to recur in what is added, and no anchor then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def read_layout(skill: SkillDocument, brief: Brief) -> Layout:
         if line.startswith(BULLET) and (known := recognise(line.removeprefix(BULLET).strip()))
     ]
     last = others[-1] if others else ""
-    usable = last if skill.text.count(last) == 1 else ""
+    usable = last if len(last) >= SAFE_ANCHOR and skill.text.count(last) == 1 else ""
     return Layout(tuple(own), examples, usable)
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.state import Lesson
+
+Focus = Literal["both", "examples", "rules"]
+"""Which kinds of edits to propose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,20 @@ class Refused:
 def refused(lessons: Sequence[Lesson]) -> Refused:
     """The rejected edits of the epoch's earlier steps."""
     return Refused(frozenset(_change(edit) for lesson in lessons for edit in lesson.rejected))
+
+
+def focus(lessons: Sequence[Lesson]) -> Focus:
+    """Rules and examples together at first; after each rejection in a row, only one kind by turns.
+
+    What was rejected together may have failed by one of its parts.
+    """
+    rejections = 0
+    for lesson in lessons:
+        if lesson.verdict is not None:
+            rejections = rejections + 1 if lesson.verdict == "reject" else 0
+    if not rejections:
+        return "both"
+    return "examples" if rejections % 2 else "rules"
 
 
 def _change(edit: Edit) -> tuple[str, str, str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from skillopt_cli.rules.text import spelled
+from skillopt_cli.rules.text import plural, spelled
 
 SLOT = "{length}"
 
@@ -33,8 +33,7 @@ class Rule:
         Args:
             length: words of the longest answer wanted, at least 1.
         """
-        plural = "" if length == 1 else "s"
-        return self.wordings[wording].replace(SLOT, f"{spelled(length)} word{plural}")
+        return self.wordings[wording].replace(SLOT, plural(length, "word", spelled(length)))
 
     def wording_of(self, sentence: str) -> int | None:
         """Which wording a sentence is, or None when it is not this rule."""
@@ -104,7 +103,7 @@ RULES: tuple[Rule, ...] = (
         "added a unit or a noun after the number",
         (
             "For a number give the number alone, without a unit or the thing counted.",
-            "After a number write nothing more: no metres, no years, no players.",
+            "After a number write nothing more: 300, not 300 metres.",
         ),
     ),
     Rule(

@@ -13,7 +13,7 @@ from skillopt_cli.core.state import Lesson, Reflection
 from skillopt_cli.rules.analyst import MOST_EXAMPLES, Notes, analyse_failures, analyse_successes
 from skillopt_cli.rules.case import read_cases
 from skillopt_cli.rules.layout import BULLET, read_layout
-from skillopt_cli.rules.memory import refused
+from skillopt_cli.rules.memory import focus, refused
 from skillopt_cli.rules.rulebook import Rule, recognise
 from skillopt_cli.rules.text import words
 from skillopt_cli.rules.variety import is_example, varied
@@ -40,7 +40,8 @@ async def reflect_by_rules(
     budget = run.step.edit_budget if run.step else None
     cases = read_cases(run.benchmark, trajectories)
     longest = max((len(words(case.reference)) for case in cases if case.consistent), default=1)
-    notes = Notes(layout, refused(lessons), max(1, longest), budget or EXAMPLES_UNCAPPED)
+    most = budget or EXAMPLES_UNCAPPED
+    notes = Notes(layout, refused(lessons), max(1, longest), most, focus(lessons))
     patches = []
     for batch in batches:
         patch = _analyse(run, batch, notes)
@@ -62,11 +63,11 @@ async def merge_by_rules(run: Run, skill: SkillDocument, patches: Sequence[Patch
     stays. A rule needs two cases.
     """
     ordered = sorted(patches, key=lambda patch: patch.source != "failure")
-    merged: dict[tuple[str, ...], Edit] = {}
+    merged: dict[tuple[str, str, str], Edit] = {}
     for patch in ordered:
         for edit in patch.edits:
-            key = _identity(edit)
-            merged[key] = _joined(merged[key], edit) if key in merged else edit
+            known = merged.get(edit.change)
+            merged[edit.change] = _joined(known, edit) if known else edit
     supported = [e for e in merged.values() if is_example(e) or e.support >= LEAST_SUPPORT]
     edits = _without_contradictions(supported)
     seen = tuple(dict.fromkeys(name for patch in ordered for name in patch.patterns))
@@ -101,23 +102,16 @@ def _in_turn(rules: Sequence[Edit], examples: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _in_reading_order(edits: Sequence[Edit]) -> list[Edit]:
-    """Insertions behind one anchor come to stand in reverse, so they are made in reverse."""
-    rules = [e for e in edits if e.op == "insert_after"]
-    others = [e for e in edits if e.op != "insert_after"]
-    return [*reversed(rules), *others]
-
-
-def _identity(edit: Edit) -> tuple[str, ...]:
-    """Equal for edits that say the same: a rule's length limit aside."""
-    rule = _rule_of(edit)
-    return (edit.op, edit.target, rule.pattern if rule else edit.content)
+    """Rules before examples, and insertions, which push each other down, the last one first."""
+    rules = [e for e in edits if not is_example(e)]
+    inserted = [e for e in rules if e.op == "insert_after"]
+    others = [e for e in rules if e.op != "insert_after"]
+    return [*reversed(inserted), *others, *(e for e in edits if is_example(e))]
 
 
 def _joined(one: Edit, other: Edit) -> Edit:
-    """Both edits as one. Of two length limits the wider holds for all cases."""
-    wider = max(one, other, key=lambda e: (len(e.content), e.content))
     evidence = "; ".join(dict.fromkeys((one.evidence, other.evidence)))
-    return replace(wider, support=one.support + other.support, source=one.source, evidence=evidence)
+    return replace(one, support=one.support + other.support, evidence=evidence)
 
 
 def _without_contradictions(edits: Sequence[Edit]) -> list[Edit]:

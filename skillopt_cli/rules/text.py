@@ -90,6 +90,11 @@ def spelled(value: int) -> str:
     return _SMALL[value] if 0 <= value < len(_SMALL) else str(value)
 
 
+def plural(count: int, noun: str, shown: str = "") -> str:
+    """A count with its noun; `shown` stands in for the digits."""
+    return f"{shown or count} {noun}{'' if count == 1 else 's'}"
+
+
 def shape(text: str) -> Shape:
     """What kind of answer a text looks like."""
     found = words(text)
@@ -99,6 +104,6 @@ def shape(text: str) -> Shape:
         return "number"
     if len(found) >= SENTENCE_WORDS:
         return "sentence"
-    original = [w for w in _WORD.findall(text) if w.lower() not in _LINKS]
-    named = bool(original) and all(w[0].isupper() or w[0].isdigit() for w in original)
-    return "name" if named else "phrase"
+    telling = [w for w in _WORD.findall(text) if w.lower() not in _LINKS]
+    capitals = [w[0].isupper() for w in telling if not w[0].isdigit()]
+    return "name" if capitals and all(capitals) else "phrase"

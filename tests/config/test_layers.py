@@ -194,7 +194,7 @@ def test_variables_of_others_are_left_alone() -> None:
     [("batch_size=3", "train.batch_size"), ("learning-rate=3", "optimizer.learning_rate")],
 )
 def test_an_assignment_without_its_section_is_refused(text: str, near: str) -> None:
-    with pytest.raises(ConfigError, match="section.key=value") as caught:
+    with pytest.raises(ConfigError, match=r"section\.key=value") as caught:
         assignment_layers([text])
     assert near in caught.value.hint
 

@@ -33,6 +33,7 @@ SHOWN = [
     ("other_number", "27", ["four"]),
     ("other_name", "Tom Rask", ["Ada Lum"]),
     ("other_words", "rye", ["blue corn"]),
+    ("other_words", "Rye.", ["blue corn"]),
     ("other_type", "Ada Lum", ["1932"]),
     ("outside", "Bob Ray", ["Ada Lum"]),
 ]

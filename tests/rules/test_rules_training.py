@@ -34,7 +34,7 @@ async def test_a_target_that_rambles_learns_to_be_short():
 
 
 async def test_a_target_that_is_curt_learns_to_write_sentences():
-    log, state, before, after = await trained(Readings(in_sentences), reader(WHOLE, True))
+    _, state, before, after = await trained(Readings(in_sentences), reader(WHOLE, True))
     assert (before, after) == (0.0, 1.0)
     assert "Answer in a full sentence" in state.best.skill.text
     assert "Give only the answer" not in state.best.skill.text

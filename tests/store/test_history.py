@@ -67,9 +67,7 @@ def step(number: int, verdict: Verdict = "new_best", score: float = 0.75) -> lis
     """A whole step up to its gate, without the checkpoint."""
     outcomes = (EditOutcome(KEPT, "applied"), EditOutcome(LOST, "unmatched", "absent"))
     early = verdict == "reject"
-    decision = GateDecision(
-        verdict, "hard", score, 0.5, 0.5, 4 - early, 4, early, ("a",), ("b",)
-    )
+    decision = GateDecision(verdict, "hard", score, 0.5, 0.5, 4 - early, 4, early, ("a",), ("b",))
     mean = None if early else score
     return [
         StepStarted(number, 1, number, 4, 3.7, 4, "cosine"),

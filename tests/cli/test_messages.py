@@ -1,0 +1,172 @@
+"""Messages: one sentence and a hint for a user's mistake, a crash report for a bug of ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import SMALLEST, refused, skillopt
+from plugin_folder import benchmark, install
+
+import skillopt_cli
+
+PROGRAM = Path(sys.executable).with_name("skillopt")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        (("--foo",), "no such option: --foo", "`skillopt --help` shows the usage"),
+        (("trian",), "no such command 'trian'", "did you mean 'train'?"),
+        (
+            ("train", "--bacth-size", "3"),
+            "no such option: --bacth-size",
+            "did you mean --batch-size",
+        ),
+        (("train", "a", "b"), "got unexpected extra argument(s) (b)", "`skillopt train --help`"),
+        (("gate-report",), "missing argument 'runs'", "`skillopt gate-report --help`"),
+        (("train", "--seed", "x"), "invalid value for '--seed'", "`skillopt train --help`"),
+        (("runs", "lst"), "no such command 'lst'", "list"),
+        (("train",), "no benchmark is named", "skillopt train searchqa"),
+        (("train", "searchqa"), "no model endpoint is configured", "--preset demo"),
+        (("diff-skills", "a.md", "b.md"), "a.md", "RUN:best"),
+        (("data", "check", "nothing"), "no benchmark `nothing`", "searchqa"),
+    ],
+)
+def test_a_mistake_is_told_in_one_form(arguments: tuple[str, ...], error: str, hint: str) -> None:
+    ended = refused(2, *arguments)
+    assert error in ended.error
+    assert hint in ended.hint
+    assert len(ended.err.splitlines()) == 2
+
+
+def test_help_is_a_page_for_every_command() -> None:
+    for command in (
+        (),
+        ("train",),
+        ("eval",),
+        ("resume",),
+        ("gate-report",),
+        ("diff-skills",),
+        ("runs", "list"),
+        ("benchmarks", "list"),
+        ("backends", "list"),
+        ("data", "sample"),
+        ("data", "prepare"),
+        ("data", "check"),
+        ("config", "show"),
+        ("config", "import"),
+    ):
+        for flag in ("--help", "-h"):
+            ended = skillopt(*command, flag)
+            assert ended.code == 0
+            assert ended.out.startswith("Usage: ")
+        assert all("  " in line for line in ended.out.splitlines() if line.startswith("  --"))
+    assert skillopt("--version").out == f"skillopt {skillopt_cli.__version__}\n"
+    assert skillopt().err.startswith("Usage: ") or skillopt().out.startswith("Usage: ")
+
+
+def test_long_messages_are_not_wrapped() -> None:
+    name = "n" * 300
+    assert refused(2, "train", name).error == f"error: there is no benchmark `{name}`"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("eval", "searchqa", *SMALLEST, "--skill", "n" * 300),
+        ("train", "searchqa", *SMALLEST, "--skill-init", "n" * 300),
+        ("train", "searchqa", *SMALLEST, "--split-dir", "n" * 300),
+        ("train", "searchqa", *SMALLEST, "--out-root", "n" * 300),
+        ("train", "searchqa", *SMALLEST, "--config", "n" * 300),
+        ("resume", "n" * 300),
+        ("gate-report", "n" * 300),
+        ("diff-skills", "n" * 300, "n" * 300),
+        ("data", "sample", "searchqa", "--out", "n" * 300),
+    ],
+    ids=lambda arguments: " ".join(arguments)[:40],
+)
+def test_a_path_that_no_file_can_have_is_no_bug(arguments: tuple[str, ...]) -> None:
+    ended = skillopt(*arguments)
+    assert ended.code in (2, 3), ended.err
+    assert "nnn" in ended.error
+    assert "Traceback" not in ended.err
+    assert not Path("outputs").exists()
+
+
+FAULT = "raise ZeroDivisionError('a fault of the plug-in')"
+
+
+def crashing(place: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    source = benchmark("crashing", opening=FAULT if place == "open" else "pass")
+    if place == "brief":
+        source = source.replace("        question = ", f"        {FAULT}\n        question = ")
+    module = f"crashing_{place}"
+    install(folder, monkeypatch, {module: source}, {"benchmark": {"crashing": f"{module}:SPEC"}})
+
+
+@pytest.mark.parametrize("place", ["open", "brief"])
+def test_a_bug_leaves_its_traceback_in_the_run_folder_and_says_where(
+    place: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crashing(place, monkeypatch, tmp_path_factory.mktemp("site"))
+    ended = refused(1, "train", "crashing", "--set", "model.backend=simulated", "--run-id", "a")
+    folder = Path("outputs/crashing/a")
+    assert ended.error == "error: internal error: ZeroDivisionError: a fault of the plug-in"
+    assert str(folder) in ended.hint
+    assert "crash.txt" in ended.hint
+    crash = (folder / "crash.txt").read_text(encoding="utf-8")
+    assert crash.startswith("Traceback") or "Traceback (most recent call last)" in crash
+    assert f"crashing_{place}.py" in crash
+    if place == "brief":
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        assert (summary["status"], summary["exit_code"]) == ("failed", 1)
+
+
+def test_a_bug_outside_any_run_shows_its_traceback_without_keys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("canary-0123456789")
+
+    monkeypatch.setattr("skillopt_cli.cli.plugins.names", fail)
+    ended = skillopt("backends", "list", OPENAI_API_KEY="canary-0123456789")
+    assert ended.code == 1
+    assert "Traceback (most recent call last)" in ended.err
+    assert "ZeroDivisionError: ***" in ended.err
+    assert "canary" not in ended.err
+    assert ended.error == "error: internal error"
+
+
+def test_colours_are_for_terminals() -> None:
+    assert "\x1b" not in refused(2, "train").err
+    coloured = skillopt("train", FORCE_COLOR="1")
+    assert "\x1b[1;31merror: " in coloured.err
+    assert "\x1b" not in skillopt("train", FORCE_COLOR="1", NO_COLOR="1").err
+
+
+def test_the_console_script_and_a_closed_pipe() -> None:
+    done = subprocess.run(
+        [PROGRAM, "train", "--bacth-size", "3"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[0] == "error: no such option: --bacth-size"
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as closed:
+        done = subprocess.run(
+            [PROGRAM, "config", "show"], stdout=closed, stderr=subprocess.PIPE, check=False
+        )
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_summary_is_written_however_a_run_ends() -> None:
+    ended = skillopt(
+        "train", "searchqa", *SMALLEST, "--run-id", "a", "--set", "model.simulated.auth_failure=1"
+    )
+    assert ended.code == 4
+    assert json.loads(Path("outputs/searchqa/a/summary.json").read_text("utf-8"))["message"]
