@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from command_line import TINY, calls, events, outcome, skillopt, train
 
 PROGRAM = Path(sys.executable).with_name("skillopt")
-SLOW = ("--set", "model.simulated.latency_ms=300", "--workers", "2")
+SLOW = ("--set", "model.simulated.latency_ms=200", "--workers", "2")
 STUCK = ("--set", "model.simulated.latency_ms=600000")
 PATIENCE = 60
 
@@ -47,9 +48,8 @@ def wait_for(folder: Path, kind: str, times: int = 1) -> None:
 
 
 def journaled(folder: Path) -> int:
-    import sqlite3
-
-    with sqlite3.connect(f"file:{folder / 'journal.sqlite'}?mode=ro", uri=True) as journal:
+    place = f"file:{folder / 'journal.sqlite'}?mode=ro"
+    with closing(sqlite3.connect(place, uri=True)) as journal:
         (count,) = journal.execute("SELECT count(*) FROM calls").fetchone()
     return int(count)
 
