@@ -62,6 +62,6 @@ async def _analyse(
     if answer is None:
         return None
     edits = [edit.edit(batch.source) for edit in answer.edits]
-    patch = Patch(tuple(edits[:budget]), answer.reasoning, batch.source, answer.patterns)
+    patch = Patch(tuple(edits), answer.reasoning, batch.source, answer.patterns)
     keep_patch(run, f"patches/{batch.name}.json", patch)
     return patch

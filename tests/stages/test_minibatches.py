@@ -135,7 +135,7 @@ async def test_lessons_of_the_epoch_are_told() -> None:
     assert '"content": "- tried"' in text
 
 
-async def test_patches_keep_the_order_of_the_minibatches_and_the_budget() -> None:
+async def test_patches_keep_the_order_of_the_minibatches_and_every_edit() -> None:
     edits = [{"op": "append", "content": f"- {i}", "support": i} for i in range(9)]
     analyst = Analyst(json.dumps({"edits": edits, "failure_summary": [{"failure_type": "long"}]}))
     run, store, log = analysed(analyst, "gradient.minibatch_size=2", "optimizer.learning_rate=3")
@@ -144,8 +144,9 @@ async def test_patches_keep_the_order_of_the_minibatches_and_the_budget() -> Non
     assert [patch.source for patch in reflection.patches] == ["failure", "failure", "success"]
     assert [patch.patterns for patch in reflection.patches] == [("long",), ("long",), ()]
     assert run.step is not None
-    assert {len(patch.edits) for patch in reflection.patches} == {run.step.edit_budget} == {3}
-    assert log.of(PatchesProposed) == [PatchesProposed(1, 3, 2, 1, 9)]
+    # More than was asked for: what falls to the budget is dropped, with a state, by select.
+    assert {len(patch.edits) for patch in reflection.patches} == {9}
+    assert log.of(PatchesProposed) == [PatchesProposed(1, 3, 2, 1, 27)]
     kept = [path for path in store.files if "/patches/" in path]
     assert sorted(kept) == [
         "steps/step_0001/patches/minibatch_fail_000.json",

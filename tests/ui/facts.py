@@ -233,7 +233,7 @@ def one_of_each() -> list[ev.RunEvent]:
     kept: dict[type, ev.RunEvent] = {}
     extra: list[ev.RunEvent] = [
         ev.DriftAllowed(("train.seed: 42 -> 43",)),
-        ev.StoppedEarly("the current skill solves every selection task"),
+        ev.StoppedEarly("the current skill solves every selection task that could be scored"),
         ev.SubscriberDropped("web", "the socket closed"),
         ev.RunFailed("AuthFailed", "the key was refused", "check OPENAI_API_KEY", 4, True),
     ]
