@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from skillopt_cli.core.pairs import PairPolicy
 from skillopt_cli.core.plan import Scheduler
 from skillopt_cli.core.score import MetricName
 
@@ -183,6 +184,16 @@ class OptimizerConfig(Section):
     """Put the first step at the start of the schedule instead of one interval into it."""
     lr_control_mode: Literal["fixed", "none"] = "fixed"
     """fixed follows the schedule; none applies every edit."""
+    use_slow_update: bool = True
+    """At each epoch's end compare its skill with the last one's and write guidance."""
+    slow_update_samples: int = Field(20, ge=1)
+    """Train tasks compared."""
+    slow_update_gate_with_selection: bool = False
+    """Let the gate decide on the guidance; false injects it, measured all the same."""
+    longitudinal_pair_policy: PairPolicy = "mixed"
+    """Which pairs the optimizer sees: mixed, changed or unchanged."""
+    use_meta_skill: bool = True
+    """At each epoch's end let the optimizer write notes for its own later use."""
     skill_update_mode: Literal["patch"] = "patch"
     """patch applies edits one by one."""
 

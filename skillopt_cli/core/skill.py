@@ -102,6 +102,28 @@ class SkillDocument:
         """Whether anything but white space stands outside the protected regions."""
         return bool(self.body.strip())
 
+    def region(self, name: str) -> str | None:
+        """What stands in a region, without markers and surrounding blank lines; None without it."""
+        return next((r.inner.strip("\n") for r in self.regions if r.name == name), None)
+
+    def with_region(self, name: str, inner: str) -> SkillDocument:
+        """The document with `inner` in a region, planted at the end when it is missing.
+
+        Everything outside the region stays byte for byte. White space around `inner` is dropped.
+
+        Raises:
+            ValueError: `inner` holds a region marker.
+        """
+        if MARKER.search(inner):
+            raise ValueError("the text of a region must not hold a marker")
+        body = f"\n{inner.strip()}\n" if inner.strip() else "\n"
+        block = f"<!-- {name}_START -->{body}<!-- {name}_END -->"
+        for region in self.regions:
+            if region.name == name:
+                return SkillDocument(self.text[: region.start] + block + self.text[region.end :])
+        gap = "" if not self.text else "\n" if self.text.endswith("\n") else "\n\n"
+        return SkillDocument(f"{self.text}{gap}{block}\n")
+
     def __str__(self) -> str:
         return self.text
 

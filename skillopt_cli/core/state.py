@@ -10,6 +10,7 @@ from skillopt_cli.core.edits import Edit, Patch
 from skillopt_cli.core.gate import GateDecision, Verdict
 from skillopt_cli.core.plan import StepPlan
 from skillopt_cli.core.score import Measured, Metric, Settled, Trajectory
+from skillopt_cli.core.skill import SkillDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class TrainState:
         current_step, best_step: the step the text comes from, 0 for the seed.
         lessons: of the running epoch.
         memory: the optimizer's own notes for the next epoch (the paper's meta skill).
+        epoch_skill: the skill in force when the last epoch had closed; None in the first epoch.
         idle: steps since the last accepted candidate.
         gates, undecided: gate decisions so far, and how many of them were indecisive.
     """
@@ -62,6 +64,7 @@ class TrainState:
     best_step: int = 0
     lessons: tuple[Lesson, ...] = ()
     memory: str = ""
+    epoch_skill: SkillDocument | None = None
     idle: int = 0
     gates: int = 0
     undecided: int = 0
@@ -86,9 +89,19 @@ class TrainState:
             return state
         return replace(state, best=measured, best_step=step.number)
 
+    def after_slow_update(self, current: Measured, best: Measured, step: int) -> TrainState:
+        """The state with guidance in its texts, each measured. `step` closed the epoch."""
+        return replace(
+            self,
+            current=current,
+            best=best,
+            current_step=step if current.skill != self.current.skill else self.current_step,
+            best_step=step if best.skill != self.best.skill else self.best_step,
+        )
+
     def after_epoch(self) -> TrainState:
-        """Forget the step lessons: they belong to their epoch."""
-        return replace(self, lessons=())
+        """Forget the step lessons, which belong to their epoch, and remember its skill."""
+        return replace(self, lessons=(), epoch_skill=self.current.skill)
 
 
 def lesson_from(

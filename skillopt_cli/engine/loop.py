@@ -33,9 +33,9 @@ async def train(run: Run, seed: SkillDocument) -> TrainState:
         if reason := stop_reason(state, run.metric, run.config.evaluation.patience):
             run.emit(StoppedEarly(reason))
             break
-        state = await train_step(run.at(step), state, step)
+        state = await train_step(run.at(step, state.memory), state, step)
         if step.closes_epoch:
-            state = await close_epoch(run, state)
+            state = await close_epoch(run, state, step)
         run.checkpoint(state)
     return state
 

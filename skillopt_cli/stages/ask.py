@@ -89,7 +89,8 @@ def _read(reply: ChatReply, question: Question[C]) -> C:
 def _messages(run: Run, question: Question[C]) -> tuple[Message, ...]:
     budget = "any number of" if question.budget is None else f"at most {question.budget}"
     system = Template(run.prompts[question.prompt]).substitute(budget=budget)
-    return Message("system", system), Message("user", question.user)
+    notes = f"\n\n## Your notes from earlier epochs\n{run.memory}" if run.memory else ""
+    return Message("system", system), Message("user", question.user + notes)
 
 
 def _complaint(reply: ChatReply, fault: str) -> tuple[Message, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from skillopt_cli.core.edits import OP_ALIASES, Edit, Source
+from skillopt_cli.core.skill import MARKER
 
 
 def _name_op(value: object) -> object:
@@ -101,3 +102,23 @@ class Ranking(Contract):
 
     reasoning: Text = ""
     selected_indices: list[int]
+
+
+def _without_markers(value: str) -> str:
+    if MARKER.search(value):
+        raise ValueError("must not hold a region marker")
+    return value
+
+
+class Guidance(Contract):
+    """What the slow update writes into its region."""
+
+    reasoning: Text = ""
+    slow_update_content: Annotated[str, Field(min_length=1), AfterValidator(_without_markers)]
+
+
+class Notes(Contract):
+    """What the optimizer tells its later self."""
+
+    reasoning: Text = ""
+    meta_skill_content: Annotated[str, Field(min_length=1)]

@@ -10,6 +10,7 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.core.edits import Patch
 from skillopt_cli.core.events import CheckpointSaved, StageFinished, StageName, StageStarted
 from skillopt_cli.core.gate import GateRule
+from skillopt_cli.core.pairs import Pair
 from skillopt_cli.core.plan import StepPlan, TrainPlan
 from skillopt_cli.core.score import Metric, Trajectory
 from skillopt_cli.core.skill import SkillDocument
@@ -19,11 +20,30 @@ from skillopt_cli.ports import AgentBackend, Benchmark, ChatBackend, Emit, Execu
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """An epoch looked back on: what the skill was, what it became, and what that did to tasks.
+
+    Attributes:
+        before, after: the skill as the last epoch left it, and as this one did.
+        pairs: tasks attempted under both, those that the pair policy wants shown.
+        lessons: what the epoch's steps taught.
+    """
+
+    epoch: int
+    before: SkillDocument
+    after: SkillDocument
+    pairs: tuple[Pair, ...]
+    lessons: tuple[Lesson, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Variants:
     """The chosen implementation of each stage that has more than one.
 
-    `reflect(run, skill, trajectories, lessons)`, `aggregate(run, skill, patches)` and
-    `select(run, skill, merged, budget)`; `budget` None keeps every edit.
+    `reflect(run, skill, trajectories, lessons)`, `aggregate(run, skill, patches)`,
+    `select(run, skill, merged, budget)`, where `budget` None keeps every edit, and at an epoch's end
+    `guide(run, comparison)` and `remember(run, comparison)`, which give a text, or None when there
+    is no usable one.
     """
 
     reflect: Callable[
@@ -31,6 +51,8 @@ class Variants:
     ]
     aggregate: Callable[[Run, SkillDocument, Sequence[Patch]], Awaitable[Patch]]
     select: Callable[[Run, SkillDocument, Patch, int | None], Awaitable[Patch]]
+    guide: Callable[[Run, Comparison], Awaitable[str | None]]
+    remember: Callable[[Run, Comparison], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +64,8 @@ class Run:
         optimizer: None when the stage variants need no model.
         prompts: texts by name, benchmark overrides applied.
         step: the step being worked on, None outside steps (baseline, tests).
+        folder: where copies for people go, relative to the run folder.
+        memory: the optimizer's notes from earlier epochs, for its own calls.
     """
 
     config: RunConfig
@@ -57,6 +81,8 @@ class Run:
     rule: GateRule
     prompts: dict[str, str] = field(default_factory=dict)
     step: StepPlan | None = None
+    folder: str = ""
+    memory: str = ""
 
     @property
     def metric(self) -> Metric:
@@ -68,9 +94,13 @@ class Run:
         """The step's number, 0 outside steps."""
         return self.step.number if self.step else 0
 
-    def at(self, step: StepPlan) -> Run:
-        """This run, working on `step`."""
-        return replace(self, step=step)
+    def at(self, step: StepPlan, memory: str) -> Run:
+        """This run, working on `step` with the notes of earlier epochs."""
+        return replace(self, step=step, folder=f"{step.folder}/", memory=memory)
+
+    def closing(self, step: StepPlan, memory: str) -> Run:
+        """This run, at the end of the epoch that `step` closes."""
+        return replace(self, step=step, folder="", memory=memory)
 
     def batch(self, step: StepPlan) -> tuple[Task, ...]:
         """The step's train tasks."""
@@ -78,7 +108,7 @@ class Run:
 
     def keep(self, path: str, text: str) -> None:
         """A copy for people, in the step's folder, or in the run folder outside steps."""
-        self.store.keep(f"{self.step.folder}/{path}" if self.step else path, text)
+        self.store.keep(f"{self.folder}{path}", text)
 
     def checkpoint(self, state: TrainState) -> None:
         """Save the state for good, then say so."""
@@ -106,7 +136,7 @@ def announced(run: Run, stage: StageName, units: int, label: str = "") -> Iterat
         units: pieces of work the stage consists of, for progress and ETA.
         label: which arm of a comparison.
     """
-    attempting = stage in ("rollout", "measure", "test")
+    attempting = stage in ("rollout", "measure", "slow_update", "test")
     workers = run.config.run.workers if attempting else run.config.gradient.analyst_workers
     run.emit(StageStarted(run.number, stage, units, workers, label))
     yield
