@@ -26,11 +26,12 @@ from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import Session
 from skillopt_cli.store.files import EVENTS, FileStore, replace_text
 from skillopt_cli.store.journal import Journal
+from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.jsonlines import JsonLines
 from skillopt_cli.ui.live import LivePanel
 from skillopt_cli.ui.plain import PlainLines
 from skillopt_cli.ui.summary import summarise
-from skillopt_cli.ui.view import RunView, fold
+from skillopt_cli.ui.view import RunView
 
 T = TypeVar("T")
 SUMMARY = "summary.json"

@@ -89,13 +89,11 @@ class SkillDocument:
         """What the target reads: the document without *empty* protected regions.
 
         A document that merely gained an empty region is the same instruction, so rollout keys
-        use this text's digest (method, decision 5).
+        use this text's digest (method, decision 5). It ends with exactly one line break.
         """
         empty = tuple(r for r in self.regions if r.empty and r.name != FRONT_MATTER)
-        if not empty:
-            return self
-        rest = _cut(self.text, empty).rstrip("\n")
-        return SkillDocument(rest and f"{rest}\n")
+        text = _cut(self.text, empty).rstrip("\n")
+        return SkillDocument(f"{text}\n" if text else "")
 
     @property
     def has_instructions(self) -> bool:

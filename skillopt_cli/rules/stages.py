@@ -12,6 +12,7 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection
 from skillopt_cli.rules.analyst import MOST_EXAMPLES, Notes, analyse_failures, analyse_successes
 from skillopt_cli.rules.case import read_cases
+from skillopt_cli.rules.hindsight import refused_for_good
 from skillopt_cli.rules.layout import BULLET, read_layout
 from skillopt_cli.rules.memory import focus, refused
 from skillopt_cli.rules.rulebook import Rule, recognise
@@ -41,7 +42,13 @@ async def reflect_by_rules(
     cases = read_cases(run.benchmark, trajectories)
     longest = max((len(words(case.reference)) for case in cases if case.consistent), default=1)
     most = budget or EXAMPLES_UNCAPPED
-    notes = Notes(layout, refused(lessons), max(1, longest), most, focus(lessons))
+    notes = Notes(
+        layout,
+        refused(lessons, refused_for_good(run.memory)),
+        max(1, longest),
+        most,
+        focus(lessons),
+    )
     patches = []
     for batch in batches:
         patch = _analyse(run, batch, notes)

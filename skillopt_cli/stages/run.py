@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.edits import Patch
-from skillopt_cli.core.events import CheckpointSaved, StageFinished, StageName, StageStarted
+from skillopt_cli.core.events import CheckpointSaved, Means, StageFinished, StageName, StageStarted
 from skillopt_cli.core.gate import GateRule
 from skillopt_cli.core.pairs import Pair
 from skillopt_cli.core.plan import StepPlan, TrainPlan
-from skillopt_cli.core.score import Metric, Trajectory
+from skillopt_cli.core.score import Measured, Metric, Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection, TrainState
 from skillopt_cli.core.task import Split, Task
@@ -41,7 +41,7 @@ class Variants:
     """The chosen implementation of each stage that has more than one.
 
     `reflect(run, skill, trajectories, lessons)`, `aggregate(run, skill, patches)`,
-    `select(run, skill, merged, budget)`, where `budget` None keeps every edit, and at an epoch's end
+    `select(run, skill, merged, budget)`, where `budget` None keeps every edit; at an epoch's end
     `guide(run, comparison)` and `remember(run, comparison)`, which give a text, or None when there
     is no usable one.
     """
@@ -94,7 +94,7 @@ class Run:
         """The step's number, 0 outside steps."""
         return self.step.number if self.step else 0
 
-    def at(self, step: StepPlan, memory: str) -> Run:
+    def at(self, step: StepPlan, memory: str = "") -> Run:
         """This run, working on `step` with the notes of earlier epochs."""
         return replace(self, step=step, folder=f"{step.folder}/", memory=memory)
 
@@ -124,8 +124,15 @@ class Run:
                 current_step=state.current_step,
                 best_step=state.best_step,
                 chars=len(skill.text),
+                current=_means(state.current),
+                best=_means(state.best),
             )
         )
+
+
+def _means(measured: Measured) -> Means:
+    digest = measured.skill.digest
+    return Means(digest, measured.hard, measured.soft, measured.scored, measured.n)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ is attached to it, whether the gate decides on it or it is injected by force.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from skillopt_cli.core.events import SlowUpdateAction, SlowUpdateDecided
 from skillopt_cli.core.gate import GateDecision, gate
@@ -18,9 +19,9 @@ from skillopt_cli.stages.run import Comparison, Run
 
 
 def plant(run: Run, state: TrainState, epoch: int) -> TrainState:
-    """Give both texts an empty region. Targets never see it, so their marks hold for the new text."""
+    """Give both texts an empty region. Targets never see it, so the marks hold for the new text."""
     current, best = (_planted(measured) for measured in (state.current, state.best))
-    _decided(run, epoch, "inject_placeholder", "", None, current)
+    _state(run, SlowUpdateDecided(run.number, epoch, "inject_placeholder"), current)
     return state.after_slow_update(current, best, run.number)
 
 
@@ -29,14 +30,18 @@ async def slow_update(run: Run, state: TrainState, comparison: Comparison) -> Tr
     epoch = comparison.epoch
     guidance = await run.variants.guide(run, comparison)
     if guidance is None:
-        _decided(run, epoch, "no_content", "", None, None)
+        _state(run, SlowUpdateDecided(run.number, epoch, "no_content"), None)
         return state
     candidate = state.current.skill.with_region(SLOW_UPDATE, guidance)
     run.keep(f"slow_update/epoch_{epoch:02d}/candidate_skill.md", candidate.text)
     if run.config.optimizer.slow_update_gate_with_selection:
         measured = await measure_against(run, candidate, state.current)
         decision = gate(measured, state.current, state.best, run.rule)
-        _decided(run, epoch, _action(decision), guidance, decision, measured)
+        _state(
+            run,
+            SlowUpdateDecided(run.number, epoch, _action(decision), guidance, decision),
+            measured,
+        )
         if not decision.accepted or not isinstance(measured, Measured):
             return state
         best = state.best if decision.verdict == "accept" else measured
@@ -45,7 +50,7 @@ async def slow_update(run: Run, state: TrainState, comparison: Comparison) -> Tr
     current = await measure(run, candidate, "selection")
     best_text = state.best.skill.with_region(SLOW_UPDATE, guidance)
     best = current if best_text == candidate else await measure(run, best_text, "selection")
-    _decided(run, epoch, "force_accept", guidance, None, current)
+    _state(run, SlowUpdateDecided(run.number, epoch, "force_accept", guidance), current)
     return state.after_slow_update(current, best, run.number)
 
 
@@ -66,25 +71,18 @@ def _action(decision: GateDecision) -> SlowUpdateAction:
             return verdict
 
 
-def _decided(
-    run: Run,
-    epoch: int,
-    action: SlowUpdateAction,
-    guidance: str,
-    decision: GateDecision | None,
-    measured: Measured | Settled | None,
-) -> None:
-    hard = measured.hard if measured else None
-    soft = measured.soft if measured else None
-    fact = SlowUpdateDecided(run.number, epoch, action, guidance, decision, hard, soft)
+def _state(run: Run, decided: SlowUpdateDecided, measured: Measured | Settled | None) -> None:
+    """State what was decided, with the scores of the text it was decided on, and keep a copy."""
+    if measured is not None:
+        decided = replace(decided, hard=measured.hard, soft=measured.soft)
     document = {
-        "epoch": epoch,
-        "action": action,
-        "slow_update_content": guidance,
-        "selection_hard": hard,
-        "selection_soft": soft,
+        "epoch": decided.epoch,
+        "action": decided.action,
+        "slow_update_content": decided.guidance,
+        "selection_hard": decided.hard,
+        "selection_soft": decided.soft,
         "candidate_hash": measured.skill.digest[:16] if measured else None,
     }
     text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-    run.keep(f"slow_update/epoch_{epoch:02d}/slow_result.json", text)
-    run.emit(fact)
+    run.keep(f"slow_update/epoch_{decided.epoch:02d}/slow_result.json", text)
+    run.emit(decided)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from skillopt_cli.core.events import RunFailed
 from skillopt_cli.ui.ending import ending_lines, test_words, trouble_words
+from skillopt_cli.ui.epoch import slow_words
 from skillopt_cli.ui.parts import StageView, StepView
 from skillopt_cli.ui.verdict import gate_line
 from skillopt_cli.ui.view import RunView
@@ -40,6 +41,7 @@ class RunPanel:
         room = max(2, min(10, (options.height or options.size.height) - _FIXED_ROWS))
         plain = options.ascii_only
         decisions = _decision_rows(self.view, max(1, room // 2))
+        decisions += _epoch_rows(self.view)
         edits = _edit_rows(self.view, max(1, room - len(decisions)))
         parts: list[RenderableType] = [
             *_facts(self.view),
@@ -70,7 +72,7 @@ class FinalPanel:
         plain = options.ascii_only
         end = self.view.ending
         lines: list[RenderableType] = [_scores(self.view, plain, options.max_width)]
-        lines += _decision_rows(self.view, 5)
+        lines += [*_decision_rows(self.view, 5), *_epoch_rows(self.view)]
         if end is None:
             lines.append(Text("the display closed before the run ended", style="yellow"))
         else:
@@ -225,6 +227,13 @@ def _edit_rows(view: RunView, limit: int) -> list[Text]:
     return rows
 
 
+def _epoch_rows(view: RunView) -> list[Text]:
+    """What the newest epoch's end did to the guidance region."""
+    slow = next((e.slow for e in reversed(view.epochs) if e.slow is not None), None)
+    words = slow_words(slow) if slow else ""
+    return [_line(("epoch   ", "dim"), f"{slow.epoch:>3}  {words}")] if slow and words else []
+
+
 def _costs(view: RunView) -> Iterator[Text]:
     for role in ("target", "optimizer"):
         yield _line(("spent   ", "dim"), f"{role} {view.spent_by(role).line}")
@@ -239,7 +248,7 @@ def _costs(view: RunView) -> Iterator[Text]:
 def _clock(view: RunView, now: float) -> Text:
     running = view.run is not None and view.ending is None
     since = max(0.0, now - view.busy_until) if running else 0.0
-    saved = f", {view.saved} rollouts saved" if view.saved else ""
+    saved = f", {view.rollouts_saved} rollouts saved" if view.rollouts_saved else ""
     recalled = f", {view.recalled} recalled" if view.recalled else ""
     return _line(
         ("time    ", "dim"),

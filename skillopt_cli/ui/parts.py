@@ -9,8 +9,10 @@ from skillopt_cli.core.events import (
     BatchScored,
     CandidateMade,
     EditsChosen,
+    EpochCompared,
     GateDecided,
     PatchesProposed,
+    SlowUpdateDecided,
     StageName,
     StepStarted,
 )
@@ -126,6 +128,17 @@ class StageView:
             return None
         pace = (self.moved - self.began) / made
         return max(0.0, pace * (self.total - self.done) - max(0.0, now - self.moved))
+
+
+@dataclass(frozen=True, slots=True)
+class EpochView:
+    """What is known of an epoch's end. `step` is the epoch's last."""
+
+    number: int
+    step: int
+    compared: EpochCompared | None = None
+    slow: SlowUpdateDecided | None = None
+    notes: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,16 +45,18 @@ from skillopt_cli.core.events import (
     TestMeasured,
 )
 from skillopt_cli.ui.ending import ending_lines
-from skillopt_cli.ui.parts import StageView
-from skillopt_cli.ui.verdict import gate_line
-from skillopt_cli.ui.view import (
+from skillopt_cli.ui.epoch import epoch_lines
+from skillopt_cli.ui.folding import (
+    EpochFact,
     ResultFact,
     RunFact,
-    RunView,
     StepFact,
     WorkFact,
     apply,
 )
+from skillopt_cli.ui.parts import StageView
+from skillopt_cli.ui.verdict import gate_line
+from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import count, cut_rate, one_line, out_of, score
 
 RETRY_PAUSE = 30.0
@@ -106,6 +108,8 @@ def lines_of(before: RunView, after: RunView, fact: Stamped) -> Lines:
         return _work_lines(before, event)
     if isinstance(event, StepFact):
         return tuple(f"{_tag(after, event.step)} {line}" for line in _step_lines(after, event))
+    if isinstance(event, EpochFact):
+        return tuple(f"{_epoch_tag(after, event.epoch)} {line}" for line in epoch_lines(event))
     if isinstance(event, ResultFact):
         return _result_lines(before, event)
     assert_never(event)
@@ -233,6 +237,10 @@ def _result_lines(before: RunView, event: ResultFact) -> Lines:
         case CheckpointSaved() | TestMeasured():
             return ()
     assert_never(event)
+
+
+def _epoch_tag(view: RunView, epoch: int) -> str:
+    return f"[Epoch {epoch}/{view.run.epochs if view.run else '?'}]"
 
 
 def _tag(view: RunView, step: int) -> str:

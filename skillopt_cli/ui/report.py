@@ -14,7 +14,8 @@ from rich.text import Text
 
 from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.ui.ending import ordered_tests, trouble_words
-from skillopt_cli.ui.parts import StepView
+from skillopt_cli.ui.epoch import epoch_document, told
+from skillopt_cli.ui.parts import EpochView, StepView
 from skillopt_cli.ui.reasons import why_no_change
 from skillopt_cli.ui.summary import SCHEMA, Document, coverage, delta, status, summarise
 from skillopt_cli.ui.verdict import gate_line
@@ -52,7 +53,8 @@ def _run_document(view: RunView) -> Document:
         "run_id": summary["run_id"],
         "summary": summary,
         "steps": [_step_document(step) for step in view.steps],
-        "rollouts_saved": view.saved,
+        "epochs": [epoch_document(epoch) for epoch in view.epochs],
+        "rollouts_saved": view.rollouts_saved,
         "why_no_change": summary["why_no_change"],
     }
 
@@ -118,8 +120,13 @@ def step_line(step: StepView) -> str:
 
 
 def _run_text(view: RunView) -> Group:
-    steps = [part for step in view.steps for part in _step_text(step)]
-    return Group(*_header(view), *steps, *_footer(view))
+    ends = {epoch.step: epoch for epoch in view.epochs}
+    parts: list[RenderableType] = []
+    for step in view.steps:
+        parts += _step_text(step)
+        if step.number in ends:
+            parts += _epoch_text(ends[step.number])
+    return Group(*_header(view), *parts, *_footer(view))
 
 
 def _header(view: RunView) -> Iterator[RenderableType]:
@@ -192,6 +199,14 @@ def _step_text(step: StepView) -> Iterator[RenderableType]:
         yield _inside(_outcome_line(outcome), "" if outcome.state == "applied" else "yellow")
 
 
+def _epoch_text(epoch: EpochView) -> Iterator[RenderableType]:
+    lines = told(epoch)
+    if lines:
+        yield Text()
+        yield Text(f"End of epoch {epoch.number}", style="bold")
+        yield from (_inside(line) for line in lines)
+
+
 def _inside(text: str, style: str = "") -> Padding:
     return Padding(Text(text, style=style), (0, 0, 0, 2), expand=False)
 
@@ -210,7 +225,8 @@ def _outcome_line(outcome: EditOutcome) -> str:
 
 def _footer(view: RunView) -> Iterator[RenderableType]:
     yield Text()
-    yield Text(f"status: {status(view)}, {count(view.made, 'rollout')} made, {view.saved} saved")
+    made = count(view.made, "rollout")
+    yield Text(f"status: {status(view)}, {made} made, {view.rollouts_saved} saved")
     if trouble := trouble_words(view):
         yield Text(f"trouble: {trouble}", style="yellow")
     reasons = why_no_change(view)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from skillopt_cli.core.events import Role, RunFailed, Stamped
+from skillopt_cli.core.events import Means, Role, RunFailed, Stamped
+from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.parts import Spend, StepView
 from skillopt_cli.ui.reasons import why_no_change
-from skillopt_cli.ui.view import RunView, fold
+from skillopt_cli.ui.view import RunView
 
 SCHEMA = 1
 
@@ -53,7 +54,7 @@ def summarise(view: RunView) -> Document:
         "why_no_change": why_no_change(view),
         "rollouts_made": view.made,
         "rollouts_recalled": view.recalled,
-        "rollouts_saved": view.saved,
+        "rollouts_saved": view.rollouts_saved,
         "broken": _broken(view),
         "degraded": view.degraded_by_place,
         "retries": _retries(view.retries),
@@ -101,11 +102,11 @@ def _ending(view: RunView) -> Document:
 
 
 def _selection(view: RunView) -> Document:
-    standing = view.standing
+    saved = view.saved
     return {
         **_seed_scores(view, "baseline_selection"),
-        **_step_scores(view, standing.best_step, "best_selection"),
-        **_step_scores(view, standing.current_step, "final_selection"),
+        **_means("best_selection", saved.best if saved else None),
+        **_means("final_selection", saved.current if saved else None),
     }
 
 
@@ -118,16 +119,10 @@ def _seed_scores(view: RunView, name: str) -> Document:
     return _scores(name, base.hard, base.soft, (base.scored, base.n), digest)
 
 
-def _step_scores(view: RunView, number: int, name: str) -> Document:
-    """Scores of the text a step made; step 0 made the seed."""
-    if number == 0:
-        return _seed_scores(view, name)
-    step = next((s for s in view.steps if s.number == number), None)
-    if step is None or step.gate is None:
+def _means(name: str, means: Means | None) -> Document:
+    if means is None:
         return _scores(name, None, None, (0, 0))
-    decision = step.gate.decision
-    digest = step.candidate.digest if step.candidate else None
-    return _scores(name, step.gate.hard, step.gate.soft, (decision.scored, decision.n), digest)
+    return _scores(name, means.hard, means.soft, (means.scored, means.n), means.digest)
 
 
 def _scores(

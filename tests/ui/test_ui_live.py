@@ -13,9 +13,10 @@ from snapshots import assert_golden
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit, EditOutcome
+from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.live import REFRESHES_PER_SECOND, LivePanel
 from skillopt_cli.ui.panel import FinalPanel, RunPanel, sparkline
-from skillopt_cli.ui.view import RunView, fold
+from skillopt_cli.ui.view import RunView
 
 NASTY = (
     "[bold]b[/bold] [/] [red",

@@ -13,10 +13,10 @@ from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.store.codec import load_fact
+from skillopt_cli.ui.folding import apply, fold
 from skillopt_cli.ui.jsonlines import JsonLines
 from skillopt_cli.ui.plain import PlainLines, lines_of
 from skillopt_cli.ui.verdict import gate_line
-from skillopt_cli.ui.view import apply, fold
 
 SILENT = {
     ev.StepStarted,

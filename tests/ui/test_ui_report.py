@@ -13,9 +13,9 @@ from snapshots import assert_golden
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit, EditOutcome
 from skillopt_cli.core.gate import GateDecision
+from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.report import report_document, report_text
 from skillopt_cli.ui.summary import summary
-from skillopt_cli.ui.view import fold
 
 
 def drawn(part: Any, width: int = 100) -> str:

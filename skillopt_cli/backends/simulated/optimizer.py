@@ -20,8 +20,12 @@ from skillopt_cli.backends.simulated.world import (
 
 _RIGHT, _HARMFUL = 0.6, 0.2
 _SKILL = re.compile(
-    r"^## Current skill\n(.*?)(?=^## (?:Trajectory|Patch|Earlier) |\Z)", re.MULTILINE | re.DOTALL
+    r"^## Current skill\n(.*?)"
+    r"(?=^## (?:Trajectory|Patch|Earlier|Previous guidance|Your notes|\d+ tasks)\b|\Z)",
+    re.MULTILINE | re.DOTALL,
 )
+_PAIR = re.compile(r"^## Pair \d+: task `.*, (\w+)$", re.MULTILINE)
+_NOTES = re.compile(r"^## Your notes from earlier epochs\n(.*)\Z", re.MULTILINE | re.DOTALL)
 _TRAJECTORY = re.compile(r"^## Trajectory \d+: task `", re.MULTILINE)
 _QUESTION = re.compile(r"^### Question\n(.*?)(?=^#{2,3} |\Z)", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -91,6 +95,8 @@ def _lesson(asked: Asked, skill: str, family: int, count: int) -> Edit | None:
         sentence = HARMFUL[int(pick * len(HARMFUL))]
     else:
         sentence = USELESS[int(pick * len(USELESS))]
+    if sentence in _notes(asked.user):
+        sentence = lacking[0]
     return _edit("append", "", f"- {sentence}\n", count)
 
 
@@ -133,6 +139,28 @@ def _rank(asked: Asked) -> Mapping[str, Any]:
     return {"reasoning": "Ranked by support.", "selected_indices": order[:budget]}
 
 
+def _guide(asked: Asked) -> Mapping[str, Any]:
+    """The rules that regressed or failing families need and the skill does not hold."""
+    skill = _skill(asked.user)
+    lines: list[str] = []
+    for category, question in _pairs(asked.user):
+        if category in ("regressed", "persistent_fail"):
+            lines += [f"- {sentence}" for sentence in missing(family_of(question), skill)]
+    kept = [line for line in _previous(asked.user) if line.startswith("- ")]
+    points = list(dict.fromkeys([*kept, *lines]))
+    text = "\n".join(points) or "- Go on as before."
+    return {"reasoning": f"{len(lines)} rules were found missing.", "slow_update_content": text}
+
+
+def _remember(asked: Asked) -> Mapping[str, Any]:
+    """Notes that name what the gate turned down; later analyses do not propose it again."""
+    tried = [str(edit.get("content", "")).strip() for edit in _patched(asked.user)]
+    earlier = [line for line in _notes(asked.user).splitlines() if line.startswith("- ")]
+    lines = dict.fromkeys([*earlier, *(f"- did not help: {text}" for text in tried if text)])
+    text = "\n".join(lines) or "- Nothing was turned down."
+    return {"reasoning": f"{len(tried)} edits were turned down.", "meta_skill_content": text}
+
+
 CONTRACTS: Mapping[str, Callable[[Asked], Mapping[str, Any]]] = {
     "analyst_error": _analyse_failures,
     "analyst_success": _analyse_successes,
@@ -140,12 +168,37 @@ CONTRACTS: Mapping[str, Callable[[Asked], Mapping[str, Any]]] = {
     "merge_success": _merge,
     "merge_final": _merge,
     "ranking": _rank,
+    "slow_update": _guide,
+    "meta_skill": _remember,
 }
 
 
 def _skill(user: str) -> str:
     found = _SKILL.search(user)
     return found.group(1) if found else ""
+
+
+def _notes(user: str) -> str:
+    found = _NOTES.search(user)
+    return found.group(1) if found else ""
+
+
+def _previous(user: str) -> list[str]:
+    """The lines of the previous guidance."""
+    _, _, rest = user.partition("## Previous guidance\n")
+    return rest.partition("\n## ")[0].splitlines()
+
+
+def _pairs(user: str) -> list[tuple[str, str]]:
+    """Category and question of each pair, in order."""
+    found = list(_PAIR.finditer(user))
+    ends = [*(match.start() for match in found[1:]), len(user)]
+    pairs = []
+    for match, end in zip(found, ends, strict=True):
+        question = _QUESTION.search(user[match.start() : end])
+        if question:
+            pairs.append((match.group(1), question.group(1).strip()))
+    return pairs
 
 
 def _questions(user: str) -> list[str]:
