@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from skillopt_cli.core.errors import Interrupted
 from skillopt_cli.core.events import RunFailed, RunFinished, TestMeasured
 from skillopt_cli.ui.reasons import why_no_change
 from skillopt_cli.ui.view import RunView
@@ -9,23 +10,31 @@ from skillopt_cli.ui.words import count, duration, one_line, out_of, score
 
 TEST_ORDER = ("no_skill", "seed", "best", "final", "eval")
 
-_WORDS = {5: "Stopped", 130: "Interrupted"}
-
 
 def ending_lines(view: RunView, event: RunFinished | RunFailed) -> tuple[str, ...]:
-    """All that is to be said at the end, the most important line last."""
+    """What is to be said at the end, the most important line last.
+
+    The error that ended a run is no part of it: whoever started the run shows that, with its hint.
+    """
     test = test_line(view)
     lines = (*((test,) if test else ()), *spend_lines(view))
     if isinstance(event, RunFinished):
         reasons = why_no_change(view)
         why = (f"Why no change: {reasons['sentence']}",) if reasons else ()
         return (*lines, *why, finish_line(view, event))
-    word = _WORDS.get(event.exit_code, "Failed")
-    hints = [event.hint] if event.hint else []
-    if event.resumable and "skillopt resume" not in event.hint and view.run is not None:
-        hints.append(f"skillopt resume {view.run.run_id}")
-    failure = f"{word}: {one_line(event.message) or one_line(event.error)}"
-    return (*lines, failure, *(f"hint: {one_line(hint)}" for hint in hints))
+    return (*lines, _broken_off(view, event))
+
+
+def _broken_off(view: RunView, event: RunFailed) -> str:
+    """How far a failed run came, and how it goes on; why it failed is the caller's to say."""
+    planned = view.total_steps
+    came = f"{view.done} of {count(planned, 'step')} recorded in " if planned else "after "
+    text = f"Ended early: {came}{duration(view.wall_time)}"
+    # An interruption is reported with this very advice.
+    advised = "skillopt resume" in event.hint or event.exit_code == Interrupted.exit_code
+    if not event.resumable or advised or view.run is None:
+        return text
+    return f"{text}; `skillopt resume {one_line(view.run.run_id)}` takes it up"
 
 
 def test_line(view: RunView) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, assert_never
 
@@ -22,6 +22,7 @@ from skillopt_cli.core.events import (
     MemoryWritten,
     PatchesProposed,
     PreflightPassed,
+    Role,
     RolloutFinished,
     RunFailed,
     RunFinished,
@@ -147,17 +148,33 @@ def _work(view: RunView, event: WorkFact) -> RunView:
         case RolloutFinished():
             return _attempt(view, event)
         case CallMade():
-            key_ = (event.role, event.stage)
-            spent = view.spend.get(key_, Spend()).plus(event.usage)
-            stages = tuple(
-                replace(s, calls=s.calls + event.usage.calls) if s.stage == event.stage else s
-                for s in view.stages
-            )
-            return replace(view, spend={**view.spend, key_: spent}, stages=stages)
+            return _paid(view, event)
         case CallRetried():
             tried = view.retries.get(event.role, 0) + 1
             return replace(view, retries={**view.retries, event.role: tried}, last_retry=event)
     assert_never(event)
+
+
+def _paid(view: RunView, event: CallMade) -> RunView:
+    key = (event.role, event.stage)
+
+    def plus(spend: Mapping[tuple[Role, str], Spend]) -> dict[tuple[Role, str], Spend]:
+        return {**spend, key: spend.get(key, Spend()).plus(event.usage)}
+
+    step = _at_work(view)
+    if step is not None:
+        view = _note(view, step.number, spend=plus(step.spend))
+    stages = tuple(
+        replace(s, calls=s.calls + event.usage.calls) if s.stage == event.stage else s
+        for s in view.stages
+    )
+    return replace(view, spend=plus(view.spend), stages=stages)
+
+
+def _at_work(view: RunView) -> StepView | None:
+    """The step that what happens now belongs to; None in the baseline and in the tests."""
+    step = view.step
+    return step if step and step.number == view.at and step.ended is None else None
 
 
 def _open_stage(view: RunView, event: StageStarted) -> RunView:
@@ -168,7 +185,8 @@ def _open_stage(view: RunView, event: StageStarted) -> RunView:
         view,
         at=TESTING if event.stage == "test" else view.at,
         stages=(*(s for s in view.stages if s.key != stage.key), stage),
-        broken={key: n for key, n in view.broken.items() if key != stage.key},
+        # Outside steps a resumed process begins the same stage again.
+        broken={k: n for k, n in view.broken.items() if stage.step or k != stage.key},
     )
 
 
@@ -176,8 +194,19 @@ def _close_stage(view: RunView, event: StageFinished) -> RunView:
     key = (event.step, event.stage, event.label)
     for stage in view.stages:
         if stage.key == key and stage.stage == "measure":
-            view = _note(view, event.step, measured=stage.done)
+            view = _measured(view, stage)
     return replace(view, stages=tuple(s for s in view.stages if s.key != key))
+
+
+def _measured(view: RunView, stage: StageView) -> RunView:
+    """Count a measurement for its step or, once that has decided, for the end of its epoch."""
+    if not any(step.number == stage.step and step.decided for step in view.steps):
+        return _note(view, stage.step, measured=stage.done)
+    epochs = tuple(
+        replace(e, measured=e.measured + stage.done) if e.step == stage.step else e
+        for e in view.epochs
+    )
+    return replace(view, epochs=epochs)
 
 
 def _attempt(view: RunView, event: RolloutFinished) -> RunView:
@@ -196,6 +225,9 @@ def _attempt(view: RunView, event: RolloutFinished) -> RunView:
         else s
         for s in view.stages
     )
+    step = next((s for s in view.steps if s.number == event.step), None)
+    if broken and step is not None:
+        view = _note(view, step.number, broken=step.broken + 1)
     return replace(
         view,
         stages=stages,
@@ -224,8 +256,13 @@ def _step(view: RunView, event: StepFact) -> RunView:
         case StepSkipped():
             return _note(view, event.step, skipped=event.reason, standing=view.standing)
         case GateDecided():
+            noted = _note(view, event.step, gate=event)
+            step = next((s for s in noted.steps if s.number == event.step), None)
             standing = _stand(view.standing, event.step, event.decision)
-            noted = _note(view, event.step, gate=event, standing=standing)
+            if event.decision.accepted:
+                made = step.candidate if step else None
+                standing = replace(standing, chars=made.chars if made else None)
+            noted = _note(noted, event.step, standing=standing)
             return replace(noted, standing=standing)
     assert_never(event)
 
@@ -271,16 +308,28 @@ def _result(view: RunView, event: ResultFact) -> RunView:
             return replace(view, baseline=event, standing=standing)
         case CheckpointSaved():
             standing = Standing(
-                event.current_score, event.best_score, event.current_step, event.best_step
+                event.current_score,
+                event.best_score,
+                event.current_step,
+                event.best_step,
+                event.chars,
             )
             noted = _note(view, event.done, standing=standing, ended=view.time)
             return replace(noted, done=event.done, saved=event, at=event.done, standing=standing)
         case TestMeasured():
             return replace(view, tests={**view.tests, event.label: event})
         case Degraded():
-            key = (view.at, event.where)
-            counts = {**view.degraded, key: view.degraded.get(key, 0) + 1}
-            return replace(view, degraded=counts, last_degraded=event)
+            return _degraded(view, event)
         case StoppedEarly():
             return replace(view, stopped=event.reason)
     assert_never(event)
+
+
+def _degraded(view: RunView, event: Degraded) -> RunView:
+    step = _at_work(view)
+    if step is not None:
+        said = (*step.degraded, f"{event.where}: {event.reason}")
+        view = _note(view, step.number, degraded=said)
+    key = (view.at, event.where)
+    counts = {**view.degraded, key: view.degraded.get(key, 0) + 1}
+    return replace(view, degraded=counts, last_degraded=event)

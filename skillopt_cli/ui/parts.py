@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.events import (
@@ -12,6 +13,7 @@ from skillopt_cli.core.events import (
     EpochCompared,
     GateDecided,
     PatchesProposed,
+    Role,
     SlowUpdateDecided,
     StageName,
     StepStarted,
@@ -75,12 +77,17 @@ def _sum(a: int | None, b: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The scores of the current and the best skill under the gate metric, and their steps."""
+    """The scores of the current and the best skill under the gate metric, and their steps.
+
+    Attributes:
+        chars: length of the current skill, None before a checkpoint told it.
+    """
 
     current: float | None = None
     best: float | None = None
     current_step: int = 0
     best_step: int = 0
+    chars: int | None = None
 
 
 NO_STANDING = Standing()
@@ -132,13 +139,29 @@ class StageView:
 
 @dataclass(frozen=True, slots=True)
 class EpochView:
-    """What is known of an epoch's end. `step` is the epoch's last."""
+    """What is known of an epoch's end. `step` is the epoch's last.
+
+    Attributes:
+        measured: attempts on the selection split at the text with guidance.
+    """
 
     number: int
     step: int
     compared: EpochCompared | None = None
     slow: SlowUpdateDecided | None = None
     notes: str = ""
+    measured: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether guidance got into the skill."""
+        return self.slow is not None and "accept" in self.slow.action
+
+    @property
+    def saved(self) -> int:
+        """Attempts that early rejection made unnecessary."""
+        decision = self.slow.decision if self.slow else None
+        return max(0, decision.n - self.measured) if decision and decision.early else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +174,10 @@ class StepView:
         skipped: why there was no candidate worth measuring.
         measured: attempts on the selection split, those in flight when the verdict was settled
             included.
+        spend: by role and stage, the end of the step's epoch included; what an interrupted process
+            paid for the step before it was begun anew is not.
+        broken: attempts without a score, at the end of the step's epoch too.
+        degraded: weaker paths taken, `where: reason`.
     """
 
     number: int
@@ -166,6 +193,14 @@ class StepView:
     measured: int = 0
     gate: GateDecided | None = None
     standing: Standing | None = None
+    spend: Mapping[tuple[Role, str], Spend] = field(default_factory=dict)
+    broken: int = 0
+    degraded: tuple[str, ...] = ()
+
+    @property
+    def decided(self) -> bool:
+        """Whether the step's own work is over; what follows belongs to its epoch's end."""
+        return self.gate is not None or self.skipped is not None
 
     @property
     def action(self) -> str | None:
@@ -192,6 +227,10 @@ class StepView:
     def accepted(self) -> bool:
         """Whether the step's candidate became the current skill."""
         return self.gate is not None and self.gate.decision.accepted
+
+    def spent_by(self, role: Role) -> Spend:
+        """What a role's calls in this step cost."""
+        return sum((s for (r, _), s in self.spend.items() if r == role), Spend())
 
     @property
     def outcomes(self) -> tuple[EditOutcome, ...]:

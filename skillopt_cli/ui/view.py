@@ -104,7 +104,7 @@ class RunView:
     @property
     def rollouts_saved(self) -> int:
         """Rollouts that early rejection made unnecessary."""
-        return sum(step.saved for step in self.steps)
+        return sum(s.saved for s in self.steps) + sum(e.saved for e in self.epochs)
 
     @property
     def broken_total(self) -> int:

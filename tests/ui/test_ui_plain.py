@@ -157,20 +157,26 @@ def test_broken_attempts_are_told_once_per_stage() -> None:
     assert text.count("Broken: 1 of 4 attempts in rollout, not scored; last: connection") == 1
 
 
-def test_a_failure_ends_with_what_to_do() -> None:
-    failed = ev.RunFailed("AuthFailed", "the key was refused", "check OPENAI_API_KEY", 4, True)
-    assert written([begun(), failed]).splitlines()[-3:] == [
-        "Failed: the key was refused",
-        "hint: check OPENAI_API_KEY",
-        "hint: skillopt resume 2026-01-31_10-30-00",
-    ]
-    known = ev.RunFailed("Interrupted", "interrupted", "continue with skillopt resume R", 130, True)
-    assert written([begun(), known]).splitlines()[-2:] == [
-        "Interrupted: interrupted",
-        "hint: continue with skillopt resume R",
-    ]
-    lost = ev.RunFailed("DataError", "no tasks", "", 3, False)
-    assert written([begun(), lost]).splitlines()[-1] == "Failed: no tasks"
+def test_a_failure_is_told_as_far_as_the_error_line_does_not() -> None:
+    resume = "`skillopt resume 2026-01-31_10-30-00` takes it up"
+
+    def last(error: str, hint: str, code: int, *, resumable: bool = True) -> str:
+        failed = ev.RunFailed(error, "the key was refused", hint, code, resumable)
+        text = written([begun(), failed])
+        assert "refused" not in text
+        assert "hint:" not in text
+        return text.splitlines()[-1]
+
+    early = "Ended early: 0 of 3 steps recorded in 1s"
+    assert last("AuthFailed", "check OPENAI_API_KEY", 4) == f"{early}; {resume}"
+    assert last("BudgetExhausted", "raise it, then skillopt resume R", 5) == early
+    assert last("Interrupted", "", 130) == early
+    assert last("DataError", "", 3, resumable=False) == early
+
+
+def test_a_failed_evaluation_has_no_steps() -> None:
+    failed = ev.RunFailed("AuthFailed", "the key was refused", "", 4, False)
+    assert written([begun(total_steps=0), failed]).splitlines()[-1] == "Ended early: after 1s"
 
 
 def test_an_evaluation_is_not_called_a_baseline() -> None:
