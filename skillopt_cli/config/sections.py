@@ -92,6 +92,8 @@ class SimulatedConfig(Section):
     """Time each call takes."""
     noise: float = Field(0.0, ge=0, le=1)
     """Share of tasks the target gets wrong whatever the skill says."""
+    lapse_rate: float = Field(0.0, ge=0, le=1)
+    """Share of tasks where the target heeds a rule only if the skill's appendix re-states it."""
     rate_limit_rate: float = Field(0.0, ge=0, le=1)
     """Share of calls answered with 429."""
     server_error_rate: float = Field(0.0, ge=0, le=1)
@@ -194,6 +196,12 @@ class OptimizerConfig(Section):
     """Which pairs the optimizer sees: mixed, changed or unchanged."""
     use_meta_skill: bool = True
     """At each epoch's end let the optimizer write notes for its own later use."""
+    use_skill_aware_reflection: bool = False
+    """Tell failures of the skill from lapses of the target, which become notes in its appendix."""
+    skill_aware_appendix_source: Literal["both", "failure_only"] = "both"
+    """Which analysts may give notes: those of failures and successes, or of failures only."""
+    skill_aware_consolidate_threshold: int = Field(0, ge=0)
+    """Let the optimizer shorten an appendix of more notes than this; 0 never does."""
     skill_update_mode: Literal["patch"] = "patch"
     """patch applies edits one by one."""
 

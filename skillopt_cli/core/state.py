@@ -28,6 +28,7 @@ class Lesson:
     Attributes:
         patterns: failure patterns with the number of analysts that named them.
         rejected: edits the gate turned down; empty unless `verdict` is "reject".
+        rejected_notes: appendix notes that were part of the text the gate turned down.
         incumbent: the score the candidate had to beat, under the gate metric.
         asked, answered: analyst calls made, and usable answers among them.
     """
@@ -41,6 +42,7 @@ class Lesson:
     incumbent: float | None = None
     asked: int = 0
     answered: int = 0
+    rejected_notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ def lesson_from(
         incumbent=decision.incumbent if decision else None,
         asked=reflection.asked,
         answered=len(reflection.patches),
+        rejected_notes=chosen.notes if rejected and chosen else (),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from skillopt_cli.core.edits import Patch, Source
 from skillopt_cli.core.score import Trajectory
@@ -15,6 +16,7 @@ from skillopt_cli.stages.contracts import Analysis, FailureAnalysis, SuccessAnal
 from skillopt_cli.stages.material import lessons_text, skill_text, trajectory_text
 from skillopt_cli.stages.reflect import Minibatch, keep_patch, minibatches
 from skillopt_cli.stages.run import Run
+from skillopt_cli.stages.skill_aware import notes_in, skill_aware
 
 ANALYSTS: dict[Source, tuple[str, type[Analysis]]] = {
     "failure": ("analyst_error", FailureAnalysis),
@@ -49,19 +51,12 @@ async def _analyse(
     ]
     budget = run.step.edit_budget if run.step else None
     user = "\n\n".join(part for part in (skill_text(skill), lessons_text(lessons), *shown) if part)
-    answer = await ask(
-        run,
-        Question(
-            prompt,
-            user,
-            contract,
-            "reflect",
-            budget,
-        ),
-    )
+    question = Question(prompt, user, contract, "reflect", budget)
+    answer = await ask(run, skill_aware(question, run.config.optimizer, batch.source))
     if answer is None:
         return None
     edits = [edit.edit(batch.source) for edit in answer.edits]
     patch = Patch(tuple(edits[:budget]), answer.reasoning, batch.source, answer.patterns)
+    patch = replace(patch, notes=notes_in(answer))
     keep_patch(run, f"patches/{batch.name}.json", patch)
     return patch

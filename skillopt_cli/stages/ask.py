@@ -28,6 +28,7 @@ class Question(Generic[C]):
         user: the material.
         stage: for the ledger.
         budget: edits the answer may hold, None when it is not capped.
+        addition: name of a prompt that is added to the system prompt, empty for none.
     """
 
     prompt: str
@@ -35,6 +36,7 @@ class Question(Generic[C]):
     contract: type[C]
     stage: str
     budget: int | None = None
+    addition: str = ""
 
 
 async def ask(run: Run, question: Question[C]) -> C | None:
@@ -88,7 +90,9 @@ def _read(reply: ChatReply, question: Question[C]) -> C:
 
 def _messages(run: Run, question: Question[C]) -> tuple[Message, ...]:
     budget = "any number of" if question.budget is None else f"at most {question.budget}"
-    system = Template(run.prompts[question.prompt]).substitute(budget=budget)
+    names = (question.prompt, question.addition) if question.addition else (question.prompt,)
+    template = "\n".join(run.prompts[name] for name in names)
+    system = Template(template).substitute(budget=budget)
     notes = f"\n\n## Your notes from earlier epochs\n{run.memory}" if run.memory else ""
     return Message("system", system), Message("user", question.user + notes)
 

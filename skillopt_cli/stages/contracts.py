@@ -25,6 +25,12 @@ def _text(value: object) -> object:
     return value
 
 
+def _without_markers(value: str) -> str:
+    if MARKER.search(value):
+        raise ValueError("must not hold a region marker")
+    return value
+
+
 Text = Annotated[str, BeforeValidator(_text)]
 
 
@@ -97,17 +103,18 @@ class Merge(Contract):
     edits: list[ProposedEdit]
 
 
+class Consolidation(Contract):
+    """An appendix's notes in fewer or shorter words."""
+
+    reasoning: Text = ""
+    notes: list[Annotated[Text, AfterValidator(_without_markers)]]
+
+
 class Ranking(Contract):
     """The edits to keep, most useful first, as indices into the given list."""
 
     reasoning: Text = ""
     selected_indices: list[int]
-
-
-def _without_markers(value: str) -> str:
-    if MARKER.search(value):
-        raise ValueError("must not hold a region marker")
-    return value
 
 
 class Guidance(Contract):

@@ -49,7 +49,7 @@ def lessons_text(lessons: Sequence[Lesson]) -> str:
                 f"These edits were rejected: together they were not better than the score of"
                 f" {lesson.incumbent:.3f} they had to beat. Do not propose them again:"
             )
-            parts.append(edits_block(lesson.rejected))
+            parts.append(edits_block(lesson.rejected, lesson.rejected_notes))
         elif lesson.verdict is not None:
             parts.append(f"The edits of this step ended as: {lesson.verdict}.")
     return "\n".join(parts)
@@ -64,8 +64,13 @@ def patches_text(patches: Sequence[Patch]) -> str:
     return "\n\n".join(blocks)
 
 
-def edits_block(edits: Sequence[Edit]) -> str:
-    """Edits as a fenced JSON block."""
+def notes_text(notes: Sequence[str]) -> str:
+    """Appendix notes, each as a bullet."""
+    return "\n".join(["## Notes to shorten", *(f"- {note}" for note in notes)])
+
+
+def edits_block(edits: Sequence[Edit], notes: Sequence[str] = ()) -> str:
+    """Edits as a fenced JSON block, with the appendix notes that went with them, if any."""
     shown = [
         {
             "op": e.op,
@@ -76,4 +81,7 @@ def edits_block(edits: Sequence[Edit]) -> str:
         }
         for e in edits
     ]
-    return f"```json\n{json.dumps({'edits': shown}, ensure_ascii=False, indent=1)}\n```"
+    block: dict[str, object] = {"edits": shown}
+    if notes:
+        block["appendix_notes"] = list(notes)
+    return f"```json\n{json.dumps(block, ensure_ascii=False, indent=1)}\n```"

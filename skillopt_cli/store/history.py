@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from skillopt_cli.core.edits import EditState
 from skillopt_cli.core.events import (
+    AppendixWritten,
     BaselineMeasured,
     BatchScored,
     CallMade,
@@ -44,6 +45,7 @@ _RESULTS = (
     PatchesProposed,
     EditsMerged,
     EditsChosen,
+    AppendixWritten,
     CandidateMade,
     StepSkipped,
     GateDecided,
@@ -228,6 +230,7 @@ def _record_of(step: _Step, standing: _Standing) -> Record:
         **_rollout(step),
         **_edits(step),
         **_candidate(step),
+        **_appendix(step),
         **_gate(step),
         "current_score": _score(standing.current_score),
         "best_score": _score(standing.best_score),
@@ -282,6 +285,19 @@ def _candidate(step: _Step) -> Record:
             "skipped": len(made.outcomes) - states["applied"],
             **{state: states[state] for state in get_args(EditState)},
         },
+    }
+
+
+def _appendix(step: _Step) -> Record:
+    """Only of a step whose analysts gave notes."""
+    written = step.result(AppendixWritten)
+    if written is None:
+        return {}
+    return {
+        "n_execution_lapse_notes": written.proposed,
+        "n_appendix_notes_added": len(written.added),
+        "n_appendix_notes_total": written.total,
+        "n_appendix_notes_consolidated": written.consolidated,
     }
 
 

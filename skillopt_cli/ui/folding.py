@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from skillopt_cli.core.events import (
+    AppendixWritten,
     BaselineMeasured,
     BatchScored,
     CallMade,
@@ -56,12 +57,22 @@ StepFact = (
     | PatchesProposed
     | EditsMerged
     | EditsChosen
+    | AppendixWritten
     | CandidateMade
     | StepSkipped
     | GateDecided
 )
 EpochFact = EpochCompared | SlowUpdateDecided | MemoryWritten
 ResultFact = BaselineMeasured | CheckpointSaved | TestMeasured | Degraded | StoppedEarly
+
+_PLACES: Mapping[type, str] = {
+    BatchScored: "batch",
+    PatchesProposed: "proposed",
+    EditsChosen: "chosen",
+    AppendixWritten: "appendix",
+    CandidateMade: "candidate",
+}
+"""Facts a `StepView` keeps whole, and where."""
 
 # Where in the run a weaker path was taken, when it was during the final tests.
 TESTING = 1_000_000_000
@@ -243,16 +254,12 @@ def _step(view: RunView, event: StepFact) -> RunView:
             fresh = StepView(event.step, began=view.time, plan=event)
             kept = tuple(step for step in view.steps if step.number < event.step)
             return replace(view, at=event.step, steps=(*kept, fresh))
-        case BatchScored():
-            return _note(view, event.step, batch=event)
-        case PatchesProposed():
-            return _note(view, event.step, proposed=event)
         case EditsMerged():
             return _note(view, event.step, merged=event.edits)
-        case EditsChosen():
-            return _note(view, event.step, chosen=event)
-        case CandidateMade():
-            return _note(view, event.step, candidate=event)
+        case (
+            BatchScored() | PatchesProposed() | EditsChosen() | AppendixWritten() | CandidateMade()
+        ):
+            return _note(view, event.step, **{_PLACES[type(event)]: event})
         case StepSkipped():
             return _note(view, event.step, skipped=event.reason, standing=view.standing)
         case GateDecided():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.events import (
+    AppendixWritten,
     BatchScored,
     CandidateMade,
     EditsChosen,
@@ -188,6 +189,7 @@ class StepView:
     proposed: PatchesProposed | None = None
     merged: int | None = None
     chosen: EditsChosen | None = None
+    appendix: AppendixWritten | None = None
     candidate: CandidateMade | None = None
     skipped: str | None = None
     measured: int = 0
@@ -206,14 +208,14 @@ class StepView:
     def action(self) -> str | None:
         """How the step ended, in the words of `history.json`; None while it has not.
 
-        `skip_no_patches`: no analyst proposed an edit. `skip_no_op`: no edit changed the skill.
+        `skip_no_patches`: no analyst proposed anything. `skip_no_op`: nothing changed the skill.
         """
         if self.gate is not None:
             verdict = self.gate.decision.verdict
             return {"new_best": "accept_new_best", "no_op": "skip_no_op"}.get(verdict, verdict)
         if self.skipped is not None:
-            offered = self.chosen is not None and (self.chosen.chosen or self.chosen.dropped)
-            return "skip_no_op" if offered else "skip_no_patches"
+            edits = self.chosen is not None and (self.chosen.chosen or self.chosen.dropped)
+            return "skip_no_op" if edits or self.appendix else "skip_no_patches"
         return None
 
     @property

@@ -18,6 +18,7 @@ from collections import Counter
 from typing import TextIO, assert_never
 
 from skillopt_cli.core.events import (
+    AppendixWritten,
     BaselineMeasured,
     BatchScored,
     CallMade,
@@ -54,6 +55,7 @@ from skillopt_cli.ui.folding import (
     WorkFact,
     apply,
 )
+from skillopt_cli.ui.notes import appendix_words
 from skillopt_cli.ui.parts import StageView
 from skillopt_cli.ui.verdict import gate_line
 from skillopt_cli.ui.view import RunView
@@ -195,6 +197,8 @@ def _step_lines(view: RunView, event: StepFact) -> Lines:
         case EditsChosen():
             left = f", {len(event.dropped)} left out" if event.dropped else ""
             return (f"Selected {count(len(event.chosen), 'edit')} {_rate(view, event.step)}{left}",)
+        case AppendixWritten():
+            return (appendix_words(event),)
         case CandidateMade():
             return _outcome_lines(event)
         case StepSkipped():

@@ -15,22 +15,21 @@ START, END = "<!-- APPENDIX_START -->", "<!-- APPENDIX_END -->"
 SLOW = "<!-- SLOW_UPDATE_START -->\n- guidance\n<!-- SLOW_UPDATE_END -->\n"
 BODY = "---\nname: quiz\n---\n# Quiz\r\n\n- Be short.\n"
 
-PIECES = st.sampled_from(["Be short", "be  SHORT.", "- a", "* b", "\n", "  ", ".", "-", "<!--", "-->",
-                          "\u2028", "ß", "SS", "é\r", "APPENDIX_END", "## x", "-5 is a number"])  # fmt: skip
+WORDS = ["Be short", "be  SHORT.", "-5 is", "ß", "SS", "APPENDIX_END", "## x"]
+MARKS = ["- a", "* b", "\n", "  ", ".", "-", "<!--", "-->", "\u2028", "é\r"]
+PIECES = st.sampled_from(WORDS + MARKS)
 NOTES = st.lists(st.lists(PIECES, max_size=4).map("".join) | st.text(max_size=20), max_size=6).map(
     lambda notes: [note for note in notes if not MARKER.search(note)]
 )
-SKILLS = st.sampled_from(
-    [
-        "",
-        "# Quiz",
-        BODY,
-        BODY + SLOW,
-        f"{BODY}{START}{END}\n{SLOW}",
-        f"{BODY}\n{START}\n## Mine\n\n- Old one.\n  goes on\n\nProse.\n- b\n{END}\n\nTail.\n",
-        f"{SLOW}{START}- tight{END}",
-    ]
-).map(SkillDocument)
+SKILLS = st.sampled_from([
+    "",
+    "# Quiz",
+    BODY,
+    BODY + SLOW,
+    f"{BODY}{START}{END}\n{SLOW}",
+    f"{BODY}\n{START}\n## Mine\n\n- Old one.\n  goes on\n\nProse.\n- b\n{END}\n\nTail.\n",
+    f"{SLOW}{START}- tight{END}",
+]).map(SkillDocument)
 
 
 def outside(skill: SkillDocument) -> str:

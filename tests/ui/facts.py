@@ -254,6 +254,7 @@ def one_of_each() -> list[ev.RunEvent]:
     extra: list[ev.RunEvent] = [
         ev.DriftAllowed(("train.seed: 42 -> 43",)),
         ev.StoppedEarly("the current skill solves every selection task"),
+        ev.AppendixWritten(2, 3, ("Be short.",), 4, consolidated=6),
         ev.SubscriberDropped("web", "the socket closed"),
         ev.RunFailed("AuthFailed", "the key was refused", "check OPENAI_API_KEY", 4, True),
     ]

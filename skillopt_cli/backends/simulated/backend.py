@@ -7,7 +7,7 @@ import json
 
 from skillopt_cli.backends.simulated.faults import Faults
 from skillopt_cli.backends.simulated.optimizer import CONTRACTS, Asked, propose
-from skillopt_cli.backends.simulated.target import Reading, answer, read
+from skillopt_cli.backends.simulated.target import Habits, Reading, answer, read
 from skillopt_cli.backends.simulated.world import VERSION, chance
 from skillopt_cli.config.sections import SimulatedConfig
 from skillopt_cli.core.task import ChatReply, ChatRequest, Message, Usage
@@ -36,10 +36,12 @@ class Simulated:
                 "noise": config.noise,
                 "malformed_rate": config.malformed_rate,
                 "world": VERSION,
+                **({"lapse_rate": config.lapse_rate} if config.lapse_rate else {}),
             },
             sort_keys=True,
         )
         self._config = config
+        self._habits = Habits(config.noise, config.lapse_rate, config.seed)
         self._faults = Faults(config)
         # The same tasks come again under every skill; reading them once keeps timings honest.
         self._readings: dict[str, Reading] = {}
@@ -65,13 +67,14 @@ class Simulated:
         if reading is None:
             reading = self._readings[user] = read(user)
         self._faults.befall_task(reading.question)
-        return answer(system, reading, self._config.noise, self._config.seed)
+        return answer(system, reading, self._habits)
 
     def _optimize(self, request: ChatRequest) -> str:
         """The proposal; asked again after a malformed one, the optimizer proposes the same."""
-        _, user = _texts(request.messages)
+        system, user = _texts(request.messages)
         seed = chance(self._config.seed, request.draw, request.schema_name, user)
-        return propose(Asked(request.schema_name, user, seed))
+        noting = '"appendix_notes"' in system
+        return propose(Asked(request.schema_name, user, seed, noting))
 
 
 def _asks_optimizer(request: ChatRequest) -> bool:

@@ -7,15 +7,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from skillopt_cli.backends.simulated.world import (
     HARMFUL,
     USELESS,
+    appendix,
     chance,
     family_of,
     harm,
     missing,
+    without_appendix,
 )
 
 _RIGHT, _HARMFUL = 0.6, 0.2
@@ -38,11 +41,16 @@ Edit = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the optimizer was asked: the material it reads, and what its choices depend on."""
+    """What the optimizer was asked: the material it reads, and what its choices depend on.
+
+    Attributes:
+        noting: whether the answer may hold appendix notes.
+    """
 
     contract: str
     user: str
     seed: float
+    noting: bool = False
 
     def chance(self, *causes: object) -> float:
         """A number in [0, 1) for a choice within this request."""
@@ -66,18 +74,37 @@ def _analyse_failures(asked: Asked) -> Mapping[str, Any]:
         for family, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         if (edit := _lesson(asked, skill, family, count)) is not None
     ]
-    return {
+    analysis: dict[str, Any] = {
         "reasoning": f"{sum(counts.values())} failures of {len(counts)} families were compared.",
         "failure_summary": [
             {
                 "failure_type": f"wrong form of answer, family {family}",
                 "count": count,
-                "description": "the answer is right but has words around it",
+                "description": _seen(asked, skill, family),
             }
             for family, count in sorted(counts.items())
         ],
         "edits": edits,
     }
+    if asked.noting:
+        lapsed = (_reminders(skill, family) for family in sorted(counts))
+        analysis["appendix_notes"] = list(dict.fromkeys(chain.from_iterable(lapsed)))
+    return analysis
+
+
+def _seen(asked: Asked, skill: str, family: int) -> str:
+    seen = "the answer is right but has words around it"
+    if not asked.noting:
+        return seen
+    fault = "EXECUTION_LAPSE" if _reminders(skill, family) else "SKILL_DEFECT"
+    return f"{fault}: {seen}"
+
+
+def _reminders(skill: str, family: int) -> tuple[str, ...]:
+    """The rules a failing family needs, when the body states all and the appendix not yet."""
+    if harm(family) in skill or missing(family, without_appendix(skill)):
+        return ()
+    return missing(family, appendix(skill))
 
 
 def _lesson(asked: Asked, skill: str, family: int, count: int) -> Edit | None:
@@ -161,6 +188,14 @@ def _remember(asked: Asked) -> Mapping[str, Any]:
     return {"reasoning": f"{len(tried)} edits were turned down.", "meta_skill_content": text}
 
 
+def _consolidate(asked: Asked) -> Mapping[str, Any]:
+    """Two notes by two as one: rules are known by their words, whatever stands around them."""
+    _, _, listed = asked.user.partition("## Notes to shorten\n")
+    notes = [line.removeprefix("- ") for line in listed.splitlines() if line.startswith("- ")]
+    pairs = [" ".join(notes[at : at + 2]) for at in range(0, len(notes), 2)]
+    return {"reasoning": f"{len(notes)} notes became {len(pairs)}.", "notes": pairs}
+
+
 CONTRACTS: Mapping[str, Callable[[Asked], Mapping[str, Any]]] = {
     "analyst_error": _analyse_failures,
     "analyst_success": _analyse_successes,
@@ -170,6 +205,7 @@ CONTRACTS: Mapping[str, Callable[[Asked], Mapping[str, Any]]] = {
     "ranking": _rank,
     "slow_update": _guide,
     "meta_skill": _remember,
+    "appendix_consolidation": _consolidate,
 }
 
 

@@ -30,6 +30,7 @@ from skillopt_cli.core.events.run import (
     SubscriberDropped,
 )
 from skillopt_cli.core.events.step import (
+    AppendixWritten,
     BatchScored,
     CandidateMade,
     EditsChosen,
@@ -51,6 +52,7 @@ from skillopt_cli.core.events.work import (
 )
 
 __all__ = [
+    "AppendixWritten",
     "BaselineMeasured",
     "BatchScored",
     "CallMade",
@@ -101,6 +103,7 @@ RunEvent = (
     | PatchesProposed
     | EditsMerged
     | EditsChosen
+    | AppendixWritten
     | CandidateMade
     | StepSkipped
     | GateDecided

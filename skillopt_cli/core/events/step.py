@@ -68,6 +68,25 @@ class EditsChosen:
 
 
 @dataclass(frozen=True, slots=True)
+class AppendixWritten:
+    """Analysts gave notes for the skill's appendix; the candidate holds them.
+
+    Attributes:
+        proposed: notes the step's analysts gave.
+        added: those that the appendix did not hold.
+        total: notes it holds now.
+        consolidated: notes before a consolidation that was taken over, 0 without one.
+    """
+
+    step: int
+    proposed: int
+    added: tuple[str, ...]
+    total: int
+    consolidated: int = 0
+    kind: Literal["appendix_written"] = "appendix_written"
+
+
+@dataclass(frozen=True, slots=True)
 class CandidateMade:
     """The edits were applied; every one of them has an outcome."""
 
