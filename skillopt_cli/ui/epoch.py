@@ -46,20 +46,6 @@ def slow_words(event: SlowUpdateDecided) -> str:
             return event.action
 
 
-def told(epoch: EpochView) -> tuple[str, ...]:
-    """An epoch's end for the report: comparison, verdict, guidance and notes, a line each."""
-    lines: list[str] = []
-    if epoch.compared is not None:
-        lines.append(compared_words(epoch.compared))
-    if epoch.slow is not None and (words := slow_words(epoch.slow)):
-        lines.append(f"Slow update: {words}")
-        lines += [f"  {line}" for line in epoch.slow.guidance.splitlines() if line.strip()]
-    if epoch.notes:
-        lines.append("Meta skill, the optimizer's own notes:")
-        lines += [f"  {line}" for line in epoch.notes.splitlines() if line.strip()]
-    return tuple(lines)
-
-
 def epoch_document(epoch: EpochView) -> dict[str, Any]:
     """An epoch's end as JSON. `pairs` counts tasks by category; None when nothing was compared."""
     compared, slow = epoch.compared, epoch.slow

@@ -55,6 +55,15 @@ class Spend:
             self.silent + other.silent,
         )
 
+    def __sub__(self, part: Spend) -> Spend:
+        """What is left of this spend without a part of it; a count is None where it was never."""
+        return Spend(
+            self.calls - part.calls,
+            _less(self.prompt_tokens, part.prompt_tokens),
+            _less(self.completion_tokens, part.completion_tokens),
+            self.silent - part.silent,
+        )
+
     @property
     def total_tokens(self) -> int | None:
         """Prompt and completion tokens together, None when neither was reported."""
@@ -74,6 +83,10 @@ class Spend:
 
 def _sum(a: int | None, b: int | None) -> int | None:
     return None if a is None and b is None else (a or 0) + (b or 0)
+
+
+def _less(a: int | None, b: int | None) -> int | None:
+    return None if a is None else a - (b or 0)
 
 
 @dataclass(frozen=True, slots=True)

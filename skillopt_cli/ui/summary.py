@@ -216,15 +216,18 @@ def _by_stage(spend: Mapping[tuple[Role, str], Spend]) -> Document:
     for (_, stage), spent in spend.items():
         stages[stage] = stages.get(stage, Spend()) + spent
     total = sum(stages.values(), Spend())
-    return {stage: _spent(s) for stage, s in sorted(stages.items())} | {"_total": _spent(total)}
+    return {stage: spend_document(s) for stage, s in sorted(stages.items())} | {
+        "_total": spend_document(total)
+    }
 
 
 def _by_role(view: RunView) -> Document:
     roles: tuple[Role, ...] = ("optimizer", "target")
-    return {role: _spent(view.spent_by(role)) for role in roles}
+    return {role: spend_document(view.spent_by(role)) for role in roles}
 
 
-def _spent(spend: Spend) -> Document:
+def spend_document(spend: Spend) -> Document:
+    """A spend as JSON; token counts are None when no call reported them."""
     return {
         "calls": spend.calls,
         "prompt_tokens": spend.prompt_tokens,

@@ -31,9 +31,9 @@ def shorten(text: str, limit: int) -> str:
     return line[: max(0, limit - 3)].rstrip() + "..."[: max(0, limit)]
 
 
-def count(n: int, noun: str) -> str:
-    """`1 edit`, `2 edits`, `1,200 calls`: English nouns with a plain plural only."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+def count(n: int, noun: str, plural: str = "") -> str:
+    """`1 edit`, `2 edits`, `1,200 calls`; `plural` for a noun that does not just take an s."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {plural or noun + 's'}"
 
 
 def score(value: float | None) -> str:

@@ -71,7 +71,7 @@ def attempts(
         made.append(
             ev.RolloutFinished(step, stage, f"t{i}", won, won, "answered", False, "", label)
         )
-        made.append(ev.CallMade("target", "rollout", Usage(1, 100, 5)))
+        made.append(ev.CallMade("target", stage, Usage(1, 100, 5)))
     return made
 
 

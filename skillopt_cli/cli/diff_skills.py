@@ -1,4 +1,4 @@
-"""`skillopt gate-report` and `skillopt diff-skills`."""
+"""`skillopt diff-skills`."""
 
 from __future__ import annotations
 
@@ -8,33 +8,16 @@ from typing import Annotated
 
 import typer
 
-from skillopt_cli.cli.options import JsonOption
-from skillopt_cli.cli.running import read_view
+from skillopt_cli.cli.options import JsonOption, LookupRoot
 from skillopt_cli.cli.show import show, show_json
 from skillopt_cli.compose.folder import CONFIG, find_run
 from skillopt_cli.ui.diff import diff_skills as compare_skills
-from skillopt_cli.ui.report import report_document, report_text
-
-OutRoot = Annotated[Path, typer.Option("--out-root", help="Where run ids are looked up.")]
-
-
-def gate_report(
-    runs: Annotated[list[str], typer.Argument(help="Run folders or run ids.")],
-    out_root: OutRoot = Path("outputs"),
-    json: JsonOption = False,
-) -> None:
-    """Show what each step proposed and how the gate decided; several runs side by side."""
-    views = [read_view(find_run(run, out_root)) for run in runs]
-    if json:
-        show_json(report_document(views))
-    else:
-        show(report_text(views))
 
 
 def diff_skills(
     a: Annotated[str, typer.Argument(help="Skill file, run, or RUN:seed, RUN:best, RUN:3.")],
     b: Annotated[str, typer.Argument(help="The other one.")],
-    out_root: OutRoot = Path("outputs"),
+    out_root: LookupRoot = Path("outputs"),
     json: JsonOption = False,
 ) -> None:
     """Show how two skills differ."""
