@@ -13,6 +13,7 @@ from skillopt_cli.core.state import Lesson, Reflection
 from skillopt_cli.rules.analyst import MOST_EXAMPLES, Notes, analyse_failures, analyse_successes
 from skillopt_cli.rules.case import read_cases
 from skillopt_cli.rules.hindsight import refused_for_good
+from skillopt_cli.rules.lapses import known_notes, reminders
 from skillopt_cli.rules.layout import BULLET, read_layout
 from skillopt_cli.rules.memory import focus, refused
 from skillopt_cli.rules.rulebook import Rule, recognise
@@ -49,6 +50,9 @@ async def reflect_by_rules(
         most,
         focus(lessons),
     )
+    if run.config.optimizer.use_skill_aware_reflection:
+        lapsed = reminders(cases, layout, known_notes(skill, lessons), notes.longest)
+        notes = replace(notes, reminders=lapsed)
     patches = []
     for batch in batches:
         patch = _analyse(run, batch, notes)
