@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from skillopt_cli.backends.doors import Doors
 from skillopt_cli.compose.folder import CONFIG, MANIFEST, dump_config
 from skillopt_cli.compose.manifest import drift, manifest, read_manifest, refuse_drift
+from skillopt_cli.compose.prompts import effective_prompts
 from skillopt_cli.compose.roles import Models, Wiring, open_models
 from skillopt_cli.compose.secrets import DiscreetStore, Secrets
 from skillopt_cli.compose.skill_init import seed_skill
@@ -102,14 +102,14 @@ def splits_in_use(config: RunConfig, benchmark: Benchmark) -> dict[Split, tuple[
     }
 
 
-def shipped_prompts() -> dict[str, str]:
-    """The optimizer's prompts by name."""
-    folder = files("skillopt_cli.stages") / "prompts"
-    return {
-        entry.name.removesuffix(".md"): entry.read_text(encoding="utf-8")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".md")
-    }
+def run_prompts(config: RunConfig) -> dict[str, str]:
+    """The optimizer's prompts, those of the benchmark and of `optimizer.prompts_dir` included.
+
+    Raises:
+        ConfigError: one of those has an unknown name or cannot be used.
+    """
+    name = config.env.name
+    return effective_prompts(name, load_benchmark(name).prompts, config.optimizer.prompts_dir)
 
 
 @contextmanager
@@ -154,7 +154,7 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
             emit=emit,
             variants=models.variants,
             rule=gate_rule(config),
-            prompts=shipped_prompts(),
+            prompts=run_prompts(config),
         )
         _check_abilities(run)
         seed = order.skill or seed_skill(config.env, benchmark.seed_skill)
@@ -175,7 +175,7 @@ def train_plan(config: RunConfig, benchmark: Benchmark) -> TrainPlan:
         high=optimizer.learning_rate,
         low=optimizer.floor,
         scheduler=optimizer.lr_scheduler,
-        capped=optimizer.lr_control_mode != "none",
+        capped=optimizer.rate_control != "none",
         from_start=optimizer.lr_schedule_from_start,
     )
     return TrainPlan(train.num_epochs, size, train.batch_size, train.accumulation, train.seed, rate)

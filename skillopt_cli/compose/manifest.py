@@ -24,9 +24,10 @@ FREE = (
     "env.data_root",
     "env.split_dir",
     "env.data_path",
+    "optimizer.prompts_dir",
 )
 FREE_ENDS = (".api_key_env", ".timeout")
-"""Keys that alter no text and no score; where data lies does not matter, its content does."""
+"""Keys that alter no text and no score; where data and prompts lie does not matter."""
 
 _PARTS = {"config", "benchmark", "target", "optimizer", "seed_skill", "prompts", "splits"}
 

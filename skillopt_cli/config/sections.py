@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from skillopt_cli.core.edits import UpdateMode
 from skillopt_cli.core.pairs import PairPolicy
-from skillopt_cli.core.plan import Scheduler
+from skillopt_cli.core.plan import RateControl, Scheduler
 from skillopt_cli.core.score import MetricName
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -184,8 +185,8 @@ class OptimizerConfig(Section):
     """How the learning rate changes over the run: constant, linear or cosine."""
     lr_schedule_from_start: bool = False
     """Put the first step at the start of the schedule instead of one interval into it."""
-    lr_control_mode: Literal["fixed", "none"] = "fixed"
-    """fixed follows the schedule; none applies every edit."""
+    lr_control_mode: RateControl = "fixed"
+    """fixed follows the schedule; autonomous asks the optimizer in each step; none applies all."""
     use_slow_update: bool = True
     """At each epoch's end compare its skill with the last one's and write guidance."""
     slow_update_samples: int = Field(20, ge=1)
@@ -202,8 +203,18 @@ class OptimizerConfig(Section):
     """Which analysts may give notes: those of failures and successes, or of failures only."""
     skill_aware_consolidate_threshold: int = Field(0, ge=0)
     """Let the optimizer shorten an appendix of more notes than this; 0 never does."""
-    skill_update_mode: Literal["patch"] = "patch"
-    """patch applies edits one by one."""
+    skill_update_mode: UpdateMode = "patch"
+    """patch edits; rewrite_from_suggestions and full_rewrite_minibatch write the text anew."""
+    max_skill_chars: int = Field(0, ge=0)
+    """Refuse a step's candidate that is longer than this, without measuring it; 0 never does."""
+    prompts_dir: str = ""
+    """Folder of NAME.md files, each in the place of the optimizer's prompt of that name."""
+
+    @property
+    def rate_control(self) -> RateControl:
+        """Who sets the learning rate; nobody where whole texts are proposed."""
+        whole = self.skill_update_mode == "full_rewrite_minibatch"
+        return "none" if whole else self.lr_control_mode
 
     @property
     def floor(self) -> int:

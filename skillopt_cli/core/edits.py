@@ -18,8 +18,8 @@ OPS: tuple[str, ...] = get_args(Op)
 SUGGEST, REWRITE = "suggest", "rewrite"
 """Not operations on the text but proposals of the rewrite modes, which `apply_edits` refuses.
 
-A suggestion has a title as its target and an instruction as its content; a rewrite has the whole new
-text as its content and the summary of its changes, a line each, as its evidence.
+A suggestion has a title as its target and an instruction as its content; a rewrite has the whole
+new text as its content and the summary of its changes, a line each, as its evidence.
 """
 OP_ALIASES = {
     "add": "append",
@@ -48,8 +48,8 @@ class Edit:
     """One proposed change.
 
     Attributes:
-        op: one of `OPS`, or `SUGGEST` or `REWRITE` in the rewrite modes. Kept as the optimizer wrote
-            it, so that an unknown name can be reported.
+        op: one of `OPS`, or `SUGGEST` or `REWRITE` in the rewrite modes. Kept as the optimizer
+            wrote it, so that an unknown name can be reported.
         content: the new text (append, insert_after, replace).
         target: the anchor: text that must occur exactly once outside protected regions.
         support: trajectories the edit rests on, at least 0.

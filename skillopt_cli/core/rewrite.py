@@ -42,7 +42,7 @@ def rewrite_fault(skill: SkillDocument, rewritten: SkillDocument) -> str:
 
 
 def has_open_fence(text: str) -> bool:
-    """Whether a Markdown code fence is opened and not closed: a sign of a text cut in its middle."""
+    """Whether a Markdown code fence is opened and not closed: a sign of a text cut short."""
     fence = ""
     for line in text.splitlines():
         found = _FENCE.match(line)

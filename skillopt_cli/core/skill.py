@@ -137,9 +137,9 @@ class SkillDocument:
 def restored(original: SkillDocument, text: str) -> SkillDocument:
     """A rewritten `text` in which the protected regions of `original` stand byte for byte.
 
-    Whatever the rewrite did to them (dropped, altered, repeated, moved, cut in half), they come back
-    once each, in their order: before or behind the body where they stood there, else below the line
-    they stood below, else at the end. Text that only repeats a region outside of it goes with it.
+    Whatever the rewrite did to them (dropped, altered, repeated, moved, cut in half), they come
+    back once each, in their order: before or behind the body where they stood there, else below
+    the line they stood below, else at the end. Text that only repeats a region outside goes.
     """
     if text == original.text:
         return original

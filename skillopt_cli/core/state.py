@@ -87,7 +87,7 @@ class TrainState:
         if not decision.accepted or not isinstance(measured, Measured):
             return replace(state, idle=self.idle + 1)
         state = replace(state, current=measured, current_step=step.number, idle=0)
-        if decision.verdict == "accept":
+        if not decision.leads:
             return state
         return replace(state, best=measured, best_step=step.number)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -63,17 +64,35 @@ class FailurePattern(Contract):
     count: int = Field(0, ge=0)
     description: Text = ""
 
+    @property
+    def words(self) -> str:
+        """The pattern in one line."""
+        return f"{self.failure_type}: {self.description}" if self.description else self.failure_type
 
-class Analysis(Contract):
-    """An analyst's answer on a minibatch."""
+
+class Proposing(Contract):
+    """An answer that proposes something, whatever the update mode."""
 
     reasoning: Text = ""
-    edits: list[ProposedEdit]
 
     @property
     def patterns(self) -> tuple[str, ...]:
         """Failure patterns in words, for later steps. Successes name none."""
         return ()
+
+    @abstractmethod
+    def proposed(self, source: Source, support: int) -> tuple[Edit, ...]:
+        """What is proposed, as edits. `support` is the trajectories it all rests on."""
+
+
+class Analysis(Proposing):
+    """An analyst's answer on a minibatch."""
+
+    edits: list[ProposedEdit]
+
+    def proposed(self, source: Source, support: int) -> tuple[Edit, ...]:
+        """The edits, each with its own support."""
+        return tuple(edit.edit(source) for edit in self.edits)
 
 
 class FailureAnalysis(Analysis):
@@ -84,10 +103,7 @@ class FailureAnalysis(Analysis):
     @property
     def patterns(self) -> tuple[str, ...]:
         """The failure patterns in words."""
-        return tuple(
-            f"{p.failure_type}: {p.description}" if p.description else p.failure_type
-            for p in self.failure_summary
-        )
+        return tuple(pattern.words for pattern in self.failure_summary)
 
 
 class SuccessAnalysis(Analysis):
@@ -96,11 +112,14 @@ class SuccessAnalysis(Analysis):
     success_patterns: list[str] = Field(default_factory=list)
 
 
-class Merge(Contract):
+class Merge(Proposing):
     """One patch out of several."""
 
-    reasoning: Text = ""
     edits: list[ProposedEdit]
+
+    def proposed(self, source: Source, support: int) -> tuple[Edit, ...]:
+        """The edits, each with its own support."""
+        return tuple(edit.edit(source) for edit in self.edits)
 
 
 class Consolidation(Contract):

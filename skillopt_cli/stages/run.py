@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from skillopt_cli.config import RunConfig
-from skillopt_cli.core.edits import Patch
+from skillopt_cli.core.edits import Candidate, Patch
 from skillopt_cli.core.events import CheckpointSaved, Means, StageFinished, StageName, StageStarted
 from skillopt_cli.core.gate import GateRule
 from skillopt_cli.core.pairs import Pair
@@ -37,20 +37,38 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class RateWish:
+    """How many edits an optimizer wants applied.
+
+    Attributes:
+        edits: at least 0; more than there are means all of them.
+        confidence: in [0, 1].
+    """
+
+    edits: int
+    reasoning: str = ""
+    confidence: float | None = None
+    risk_notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Variants:
     """The chosen implementation of each stage that has more than one.
 
     `reflect(run, skill, trajectories, lessons)`, `aggregate(run, skill, patches)`,
-    `select(run, skill, merged, budget)`, where `budget` None keeps every edit; at an epoch's end
-    `guide(run, comparison)` and `remember(run, comparison)`, which give a text, or None when there
-    is no usable one.
+    `rate(run, skill, merged, lessons)`, how many edits to apply, None when that cannot be told;
+    `select(run, skill, merged, budget)`, where `budget` None keeps every edit;
+    `update(run, skill, chosen)`; at an epoch's end `guide(run, comparison)` and
+    `remember(run, comparison)`, which give a text, or None when there is no usable one.
     """
 
     reflect: Callable[
         [Run, SkillDocument, Sequence[Trajectory], Sequence[Lesson]], Awaitable[Reflection]
     ]
     aggregate: Callable[[Run, SkillDocument, Sequence[Patch]], Awaitable[Patch]]
+    rate: Callable[[Run, SkillDocument, Patch, Sequence[Lesson]], Awaitable[RateWish | None]]
     select: Callable[[Run, SkillDocument, Patch, int | None], Awaitable[Patch]]
+    update: Callable[[Run, SkillDocument, Patch], Awaitable[Candidate]]
     guide: Callable[[Run, Comparison], Awaitable[str | None]]
     remember: Callable[[Run, Comparison], Awaitable[str | None]]
 
@@ -62,7 +80,7 @@ class Run:
     Attributes:
         splits: the tasks in use, after `train_size`, `sel_env_num` and `test_env_num`.
         optimizer: None when the stage variants need no model.
-        prompts: texts by name, benchmark overrides applied.
+        prompts: texts by name, overrides of the benchmark and of the user applied.
         step: the step being worked on, None outside steps (baseline, tests).
         folder: where copies for people go, relative to the run folder.
         memory: the optimizer's notes from earlier epochs, for its own calls.
@@ -93,6 +111,12 @@ class Run:
     def number(self) -> int:
         """The step's number, 0 outside steps."""
         return self.step.number if self.step else 0
+
+    @property
+    def most_edits(self) -> int | None:
+        """Edits an analyst may propose: the schedule's number, None where that does not decide."""
+        scheduled = self.config.optimizer.rate_control == "fixed"
+        return self.step.edit_budget if self.step and scheduled else None
 
     def at(self, step: StepPlan, memory: str = "") -> Run:
         """This run, working on `step` with the notes of earlier epochs."""

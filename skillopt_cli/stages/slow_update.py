@@ -19,10 +19,10 @@ from skillopt_cli.stages.run import Comparison, Run
 
 
 def plant(run: Run, state: TrainState, epoch: int) -> TrainState:
-    """Give both texts an empty region. Targets never see it, so the marks hold for the new text."""
+    """Give both texts an empty region. Targets never see it, so marks and origin stay theirs."""
     current, best = (_planted(measured) for measured in (state.current, state.best))
     _state(run, SlowUpdateDecided(run.number, epoch, "inject_placeholder"), current)
-    return state.after_slow_update(current, best, run.number)
+    return replace(state, current=current, best=best)
 
 
 async def slow_update(run: Run, state: TrainState, comparison: Comparison) -> TrainState:

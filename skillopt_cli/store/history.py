@@ -19,6 +19,7 @@ from skillopt_cli.core.events import (
     EditsChosen,
     EditsMerged,
     GateDecided,
+    LearningRateChosen,
     PatchesProposed,
     Role,
     RolloutFinished,
@@ -44,6 +45,7 @@ _RESULTS = (
     BatchScored,
     PatchesProposed,
     EditsMerged,
+    LearningRateChosen,
     EditsChosen,
     AppendixWritten,
     CandidateMade,
@@ -216,7 +218,7 @@ class _Standing:
         moved = replace(
             self, current_score=score, current_step=number, chars=made.chars if made else None
         )
-        if gated.decision.verdict == "accept":
+        if not gated.decision.leads:
             return moved
         return replace(moved, best_score=score, best_step=number)
 
@@ -259,6 +261,7 @@ def _rollout(step: _Step) -> Record:
 def _edits(step: _Step) -> Record:
     proposed = step.result(PatchesProposed)
     merged, ranked = step.result(EditsMerged), step.result(EditsChosen)
+    chosen = step.result(LearningRateChosen)
     failures = proposed.failure_patches if proposed else 0
     successes = proposed.success_patches if proposed else 0
     return {
@@ -267,7 +270,9 @@ def _edits(step: _Step) -> Record:
         "n_success_patches": successes,
         "n_edits_merged": merged.edits if merged else None,
         "n_edits_ranked": len(ranked.chosen) if ranked else None,
-        "edit_budget": step.started.edit_budget,
+        "edit_budget": chosen.applied if chosen else step.started.edit_budget,
+        "lr_control_mode": step.started.control,
+        **({"lr_decision": chosen.record} if chosen else {}),
         "support_counts": [edit.support for edit in ranked.chosen] if ranked else [],
     }
 
@@ -277,7 +282,9 @@ def _candidate(step: _Step) -> Record:
     if made is None:
         return {"candidate_hash": None, "candidate_skill_len": None, "edit_apply_summary": None}
     states = Counter(outcome.state for outcome in made.outcomes)
+    changes = {"rewrite_change_summary": list(made.changes)} if made.changes else {}
     return {
+        **changes,
         "candidate_hash": made.digest[:16],
         "candidate_skill_len": made.chars,
         "edit_apply_summary": {
@@ -324,7 +331,10 @@ def _action(step: _Step) -> str:
     if gated is not None:
         return _ACTIONS[gated.decision.verdict]
     any_patch = proposed is not None and proposed.failure_patches + proposed.success_patches > 0
-    return "skip_no_op" if any_patch else "skip_no_patches"
+    made = step.result(CandidateMade)
+    if not any_patch:
+        return "skip_no_patches"
+    return made.skip if made else "skip_no_op"
 
 
 def _origin(step: int) -> str:

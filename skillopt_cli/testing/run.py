@@ -11,7 +11,8 @@ from typing import TypeVar
 from skillopt_cli.backends.chat_agent import ChatAgent
 from skillopt_cli.backends.simulated import Simulated
 from skillopt_cli.backends.wrappers import CallPolicy, Recorded, stack
-from skillopt_cli.compose.build import gate_rule, shipped_prompts, splits_in_use, train_plan
+from skillopt_cli.compose.build import gate_rule, splits_in_use, train_plan
+from skillopt_cli.compose.prompts import effective_prompts
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Layer, assignment_layers, resolve
 from skillopt_cli.core.events import Role, RunEvent, RunStarted, Stamped
@@ -128,7 +129,7 @@ def toy_session(
         emit=bus.emit,
         variants=toy.variants,
         rule=gate_rule(config),
-        prompts=shipped_prompts(),
+        prompts=effective_prompts(toy.benchmark.name, {}, config.optimizer.prompts_dir),
     )
     return Session(run, SkillDocument(toy.benchmark.seed_skill), _started(run), chats)
 

@@ -20,6 +20,7 @@ from skillopt_cli.core.events import (
     EditsMerged,
     EpochCompared,
     GateDecided,
+    LearningRateChosen,
     MemoryWritten,
     PatchesProposed,
     PreflightPassed,
@@ -56,6 +57,7 @@ StepFact = (
     | BatchScored
     | PatchesProposed
     | EditsMerged
+    | LearningRateChosen
     | EditsChosen
     | AppendixWritten
     | CandidateMade
@@ -68,6 +70,7 @@ ResultFact = BaselineMeasured | CheckpointSaved | TestMeasured | Degraded | Stop
 _PLACES: Mapping[type, str] = {
     BatchScored: "batch",
     PatchesProposed: "proposed",
+    LearningRateChosen: "rate",
     EditsChosen: "chosen",
     AppendixWritten: "appendix",
     CandidateMade: "candidate",
@@ -257,7 +260,12 @@ def _step(view: RunView, event: StepFact) -> RunView:
         case EditsMerged():
             return _note(view, event.step, merged=event.edits)
         case (
-            BatchScored() | PatchesProposed() | EditsChosen() | AppendixWritten() | CandidateMade()
+            BatchScored()
+            | PatchesProposed()
+            | LearningRateChosen()
+            | EditsChosen()
+            | AppendixWritten()
+            | CandidateMade()
         ):
             return _note(view, event.step, **{_PLACES[type(event)]: event})
         case StepSkipped():
@@ -287,7 +295,7 @@ def _stand(standing: Standing, step: int, decision: GateDecision) -> Standing:
     if not decision.accepted:
         return standing
     moved = replace(standing, current=decision.candidate, current_step=step)
-    if decision.verdict == "accept":
+    if not decision.leads:
         return moved
     return replace(moved, best=decision.candidate, best_step=step)
 

@@ -13,6 +13,7 @@ from skillopt_cli.core.events import (
     EditsChosen,
     EpochCompared,
     GateDecided,
+    LearningRateChosen,
     PatchesProposed,
     Role,
     SlowUpdateDecided,
@@ -201,6 +202,7 @@ class StepView:
     batch: BatchScored | None = None
     proposed: PatchesProposed | None = None
     merged: int | None = None
+    rate: LearningRateChosen | None = None
     chosen: EditsChosen | None = None
     appendix: AppendixWritten | None = None
     candidate: CandidateMade | None = None
@@ -228,7 +230,9 @@ class StepView:
             return {"new_best": "accept_new_best", "no_op": "skip_no_op"}.get(verdict, verdict)
         if self.skipped is not None:
             edits = self.chosen is not None and (self.chosen.chosen or self.chosen.dropped)
-            return "skip_no_op" if edits or self.appendix else "skip_no_patches"
+            if not (edits or self.appendix):
+                return "skip_no_patches"
+            return self.candidate.skip if self.candidate else "skip_no_op"
         return None
 
     @property

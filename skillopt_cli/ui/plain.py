@@ -30,6 +30,7 @@ from skillopt_cli.core.events import (
     EditsChosen,
     EditsMerged,
     GateDecided,
+    LearningRateChosen,
     PatchesProposed,
     PreflightPassed,
     RolloutFinished,
@@ -57,9 +58,10 @@ from skillopt_cli.ui.folding import (
 )
 from skillopt_cli.ui.notes import appendix_words
 from skillopt_cli.ui.parts import StageView
+from skillopt_cli.ui.rates import rate_note, rate_words
 from skillopt_cli.ui.verdict import gate_line
 from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import count, cut_rate, one_line, out_of, score
+from skillopt_cli.ui.words import count, one_line, out_of, score
 
 RETRY_PAUSE = 30.0
 
@@ -194,6 +196,8 @@ def _step_lines(view: RunView, event: StepFact) -> Lines:
             asked = f" ({event.asked} asked for)" if patches < event.asked else ""
             word = "patch" if patches == 1 else "patches"
             return (f"{patches} edit {word} generated{asked}",)
+        case LearningRateChosen():
+            return (f"Learning rate: {rate_words(event)}",)
         case EditsChosen():
             left = f", {len(event.dropped)} left out" if event.dropped else ""
             return (f"Selected {count(len(event.chosen), 'edit')} {_rate(view, event.step)}{left}",)
@@ -209,12 +213,7 @@ def _step_lines(view: RunView, event: StepFact) -> Lines:
 
 
 def _rate(view: RunView, number: int) -> str:
-    plan = next((s.plan for s in view.steps if s.number == number), None)
-    if plan is None:
-        return "(learning rate unknown)"
-    if plan.edit_budget is None:
-        return "(no limit)"
-    return f"(lr={plan.learning_rate}, {one_line(plan.scheduler)} -> {cut_rate(plan.raw_rate)})"
+    return f"({rate_note(next((s for s in view.steps if s.number == number), None))})"
 
 
 def _outcome_lines(event: CandidateMade) -> Lines:

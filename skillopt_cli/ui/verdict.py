@@ -18,7 +18,8 @@ def gate_line(decision: GateDecision) -> str:
         return "the candidate equals the current skill  NO_OP"
     candidate, incumbent = pair(decision.candidate, decision.incumbent)
     if decision.verdict == "force_accept":
-        return f"val score {candidate} (was {incumbent}, gate off)  FORCE_ACCEPT"
+        said = "new best" if decision.leads else f"best stays {score(decision.best)}"
+        return f"val score {candidate} (was {incumbent}, gate off, {said})  FORCE_ACCEPT"
     if decision.early:
         seen = f"settled after {decision.scored} of {decision.n}"
         return f"val score at most {candidate} <= {incumbent}  REJECT ({seen})"

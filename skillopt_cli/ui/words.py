@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import math
 
-from skillopt_cli.core.edits import Edit
+from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit
 
 UNKNOWN = "unknown"
 
-_VERBS = {"append": "add", "insert_after": "insert", "replace": "replace", "delete": "delete"}
+_VERBS = {
+    "append": "add",
+    "insert_after": "insert",
+    "replace": "replace",
+    "delete": "delete",
+    SUGGEST: "suggest",
+    REWRITE: "rewrite as",
+}
 
 
 def one_line(text: str) -> str:

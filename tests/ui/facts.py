@@ -255,6 +255,7 @@ def one_of_each() -> list[ev.RunEvent]:
         ev.DriftAllowed(("train.seed: 42 -> 43",)),
         ev.StoppedEarly("the current skill solves every selection task"),
         ev.AppendixWritten(2, 3, ("Be short.",), 4, consolidated=6),
+        ev.LearningRateChosen(2, 2, 3, 2, True, "all of them help", 0.7),
         ev.SubscriberDropped("web", "the socket closed"),
         ev.RunFailed("AuthFailed", "the key was refused", "check OPENAI_API_KEY", 4, True),
     ]

@@ -93,7 +93,11 @@ def test_a_resume_says_what_is_recorded() -> None:
         ),
         (
             GateDecision("force_accept", "hard", 0.5, 0.65, 0.7),
-            "val score 0.50 (was 0.65, gate off)  FORCE_ACCEPT",
+            "val score 0.50 (was 0.65, gate off, best stays 0.70)  FORCE_ACCEPT",
+        ),
+        (
+            GateDecision("force_accept", "hard", 0.75, 0.65, 0.7, beats_best=True),
+            "val score 0.75 (was 0.65, gate off, new best)  FORCE_ACCEPT",
         ),
         (
             GateDecision("new_best", "soft", 0.6524, 0.6511, 0.6511),

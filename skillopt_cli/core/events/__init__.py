@@ -36,6 +36,7 @@ from skillopt_cli.core.events.step import (
     EditsChosen,
     EditsMerged,
     GateDecided,
+    LearningRateChosen,
     PatchesProposed,
     StepSkipped,
     StepStarted,
@@ -65,6 +66,7 @@ __all__ = [
     "EditsMerged",
     "EpochCompared",
     "GateDecided",
+    "LearningRateChosen",
     "Means",
     "MemoryWritten",
     "PatchesProposed",
@@ -102,6 +104,7 @@ RunEvent = (
     | BatchScored
     | PatchesProposed
     | EditsMerged
+    | LearningRateChosen
     | EditsChosen
     | AppendixWritten
     | CandidateMade

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from skillopt_cli.core.edits import Edit, EditOutcome
+from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit, EditOutcome
 from skillopt_cli.core.gate import GateDecision
+from skillopt_cli.core.plan import RateControl
 
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
-    """A step began. `edit_budget` is None when edits are not capped."""
+    """A step began. `edit_budget`, the schedule's, is None when edits are not capped."""
 
     step: int
     epoch: int
@@ -20,6 +21,7 @@ class StepStarted:
     raw_rate: float
     learning_rate: int
     scheduler: str
+    control: RateControl = "fixed"
     kind: Literal["step_started"] = "step_started"
 
 
@@ -58,6 +60,42 @@ class EditsMerged:
 
 
 @dataclass(frozen=True, slots=True)
+class LearningRateChosen:
+    """The optimizer chose how many edits to apply.
+
+    Attributes:
+        applied: the learning rate of the step, in [0, available].
+        asked: what the optimizer answered, None when that was unusable and the schedule decided.
+        available: merged edits.
+        clamped: whether more was asked for than is available.
+    """
+
+    step: int
+    applied: int
+    asked: int | None
+    available: int
+    clamped: bool
+    reasoning: str = ""
+    confidence: float | None = None
+    risk_notes: tuple[str, ...] = ()
+    kind: Literal["learning_rate_chosen"] = "learning_rate_chosen"
+
+    @property
+    def record(self) -> dict[str, object]:
+        """The choice as `lr_decision.json` and `history.json` have it."""
+        return {
+            "learning_rate": self.applied,
+            "raw_learning_rate": self.asked,
+            "available_update_items": self.available,
+            "clamped": self.clamped,
+            "fallback": self.asked is None,
+            "reasoning": self.reasoning,
+            "confidence": self.confidence,
+            "risk_notes": list(self.risk_notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class EditsChosen:
     """The edits that go into the candidate, and those that fell to the budget."""
 
@@ -88,13 +126,28 @@ class AppendixWritten:
 
 @dataclass(frozen=True, slots=True)
 class CandidateMade:
-    """The edits were applied; every one of them has an outcome."""
+    """The edits were applied, or the text written anew; every edit has an outcome.
+
+    Attributes:
+        changes: what a rewrite says it changed.
+        refused: why the proposal was refused as a whole, empty when it was not.
+    """
 
     step: int
     digest: str
     chars: int
     outcomes: tuple[EditOutcome, ...]
+    changes: tuple[str, ...] = ()
+    refused: str = ""
     kind: Literal["candidate_made"] = "candidate_made"
+
+    @property
+    def skip(self) -> str:
+        """How the step ends when this candidate is not worth measuring, as in `history.json`."""
+        if not self.refused:
+            return "skip_no_op"
+        rewritten = any(o.edit.op in (SUGGEST, REWRITE) for o in self.outcomes)
+        return "skip_no_rewrite" if rewritten else "skip_refused"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from skillopt_cli.core.events import Role
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.ui.epoch import epoch_document
 from skillopt_cli.ui.parts import EpochView, Spend, StepView
+from skillopt_cli.ui.rates import edit_budget
 from skillopt_cli.ui.report.reported import Difference, Reported
 from skillopt_cli.ui.report.savings import savings
 from skillopt_cli.ui.report.steps import step_line
@@ -94,7 +95,8 @@ def _proposal(step: StepView) -> Document:
         "n_success_patches": successes,
         "n_edits_merged": step.merged,
         "n_edits_ranked": len(step.chosen.chosen) if step.chosen else None,
-        "edit_budget": plan.edit_budget if plan else None,
+        "edit_budget": edit_budget(step),
+        "lr_decision": step.rate.record if step.rate else None,
         "learning_rate": plan.learning_rate if plan else None,
         "scheduled_rate": plan.raw_rate if plan else None,
         "scheduler": plan.scheduler if plan else None,

@@ -9,6 +9,7 @@ from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.ui.epoch import compared_words, slow_words
 from skillopt_cli.ui.page import Block, Heading, Line, Quote
 from skillopt_cli.ui.parts import EpochView, StepView
+from skillopt_cli.ui.rates import rate_words
 from skillopt_cli.ui.verdict import gate_line
 from skillopt_cli.ui.words import UNKNOWN, count, cut_rate, edit_words, one_line, out_of, score
 
@@ -94,6 +95,10 @@ def _proposed(step: StepView) -> Iterator[Block]:
         budget = plan.edit_budget
         limit = "no limit" if budget is None else f"at most {count(budget, 'edit')}"
         yield Line(f"learning rate: {limit} (lr={plan.learning_rate}, {rate})")
+    if step.rate is not None:
+        yield Line(f"learning rate: {rate_words(step.rate)}")
+        if step.rate.reasoning:
+            yield Line(f"  {one_line(step.rate.reasoning)}")
     if proposed is not None:
         patches = proposed.failure_patches + proposed.success_patches
         merged = "" if step.merged is None else f", merged into {count(step.merged, 'edit')}"
