@@ -67,8 +67,8 @@ async def test_a_note_that_was_turned_down_is_not_given_again():
 
 
 async def test_a_rule_that_allows_too_little_is_wrong_and_not_ignored():
-    long = [trajectory(i, "The Old Mill was built by Ada Lum of Brenna in May.", "Old Mill in Brenna")
-            for i in range(4)]  # fmt: skip
+    told = "The Old Mill was built by Ada Lum of Brenna in May."
+    long = [trajectory(i, told, "Old Mill in Brenna") for i in range(4)]
     [patch] = (await reflected(long, RULED, (), ON)).patches
     assert patch.notes == ()
     assert any(isinstance(edit, Edit) and edit.op == "replace" for edit in patch.edits)

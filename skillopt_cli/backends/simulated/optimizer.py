@@ -94,10 +94,8 @@ def _analyse_failures(asked: Asked) -> Mapping[str, Any]:
 
 def _seen(asked: Asked, skill: str, family: int) -> str:
     seen = "the answer is right but has words around it"
-    if not asked.noting:
-        return seen
-    fault = "EXECUTION_LAPSE" if _reminders(skill, family) else "SKILL_DEFECT"
-    return f"{fault}: {seen}"
+    lapsed = asked.noting and _reminders(skill, family)
+    return f"EXECUTION_LAPSE: {seen}" if lapsed else seen
 
 
 def _reminders(skill: str, family: int) -> tuple[str, ...]:
