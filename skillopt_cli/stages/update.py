@@ -22,7 +22,8 @@ async def update(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:
     with announced(run, "update", len(chosen.edits)):
         made = await run.variants.update(run, skill, chosen)
         over = tuple(EditOutcome(edit, "over_budget") for edit in chosen.dropped)
-        noted = await write_notes(run, made.skill, chosen.notes)
+        # A proposal refused as a whole leaves the text alone, and so do its notes.
+        noted = skill if made.refused else await write_notes(run, made.skill, chosen.notes)
         candidate = replace(made, skill=noted, outcomes=made.outcomes + over)
         limit, chars = run.config.optimizer.max_skill_chars, len(noted.text)
         if limit and chars > limit and noted != skill:

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from skillopt_cli.core.appendix import HEADING, notes_of, with_notes
-from skillopt_cli.core.edits import Edit, Patch
+from skillopt_cli.core.edits import Candidate, Edit, Patch
 from skillopt_cli.core.events import AppendixWritten, CandidateMade, Degraded, EditsMerged
 from skillopt_cli.core.score import Score, Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson
 from skillopt_cli.core.task import Attempt, ChatRequest
 from skillopt_cli.engine.bus import Subscriber
-from skillopt_cli.stages import aggregate, reflect, select, update
+from skillopt_cli.stages import Run, aggregate, reflect, select, update
 from skillopt_cli.stages.material import lessons_text
 from skillopt_cli.testing import EventLog, FunctionChat, MemoryStore, Toy, toy_run
 
@@ -63,6 +63,22 @@ async def test_notes_and_edits_are_one_candidate():
     assert made.log.of(AppendixWritten) == [AppendixWritten(0, 1, ("Be short.",), 1)]
     kept = json.loads(made.store.files["appendix_notes.json"])
     assert kept == {"step_notes": ["Be short."], "appendix_after": ["Be short."]}
+
+
+async def test_a_proposal_refused_as_a_whole_takes_its_notes_with_it():
+    async def refusing(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:
+        return Candidate(skill, refused="cut at the token limit")
+
+    made = Updated("", ON)
+    made.run = replace(made.run, variants=replace(made.run.variants, update=refusing))
+    assert await made.text(SKILL, "Be short.") == SKILL.text
+    assert made.log.of(AppendixWritten) == []
+
+
+async def test_notes_count_towards_the_longest_candidate():
+    made = Updated("", ON, f"optimizer.max_skill_chars={len(SKILL.text) + 20}")
+    assert await made.text(SKILL, "Be short.") == SKILL.text
+    assert "are allowed" in made.log.of(CandidateMade)[0].refused
 
 
 async def test_notes_the_appendix_holds_change_nothing():

@@ -107,7 +107,7 @@ class EditsChosen:
 
 @dataclass(frozen=True, slots=True)
 class AppendixWritten:
-    """Analysts gave notes for the skill's appendix; the candidate holds them.
+    """Analysts gave notes for the skill's appendix; the candidate, unless refused, holds them.
 
     Attributes:
         proposed: notes the step's analysts gave.

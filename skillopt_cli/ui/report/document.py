@@ -104,6 +104,8 @@ def _proposal(step: StepView) -> Document:
         "candidate_skill_len": made.chars if made else None,
         "edit_apply_summary": _states(step.outcomes) if made else None,
         "edits": [_edit(outcome) for outcome in step.outcomes],
+        "appendix_notes": list(step.appendix.added) if step.appendix else [],
+        "n_appendix_notes_total": step.appendix.total if step.appendix else None,
     }
 
 

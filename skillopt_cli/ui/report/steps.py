@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.ui.epoch import compared_words, slow_words
+from skillopt_cli.ui.notes import appendix_words, note_lines
 from skillopt_cli.ui.page import Block, Heading, Line, Quote
 from skillopt_cli.ui.parts import EpochView, StepView
 from skillopt_cli.ui.rates import rate_words
@@ -45,6 +46,9 @@ def step_blocks(step: StepView, *, closes_epoch: bool = False) -> Iterator[Block
     yield from _proposed(step)
     for outcome in step.outcomes:
         yield Line(_outcome(outcome), "" if outcome.state == "applied" else "yellow")
+    if step.appendix is not None:
+        yield Line(appendix_words(step.appendix))
+        yield from (Line(note) for note in note_lines(step.appendix))
     yield from _cost(step, ", the epoch's end included" if closes_epoch else "")
 
 
