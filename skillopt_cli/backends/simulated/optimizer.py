@@ -10,6 +10,14 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from skillopt_cli.backends.simulated.rewriter import (
+    merged_suggestions,
+    merged_texts,
+    rated,
+    rewriting,
+    rewritten,
+    suggesting,
+)
 from skillopt_cli.backends.simulated.world import (
     HARMFUL,
     USELESS,
@@ -24,7 +32,8 @@ from skillopt_cli.backends.simulated.world import (
 _RIGHT, _HARMFUL = 0.6, 0.2
 _SKILL = re.compile(
     r"^## Current skill\n(.*?)"
-    r"(?=^## (?:Trajectory|Patch|Earlier|Previous guidance|Your notes|\d+ tasks)\b|\Z)",
+    r"(?=^## (?:Trajectory|Patch|Earlier|Previous guidance|Your notes|\d+ tasks|Suggestions"
+    r"|Proposed edits)\b|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _PAIR = re.compile(r"^## Pair \d+: task `.*, (\w+)$", re.MULTILINE)
@@ -180,6 +189,7 @@ def _guide(asked: Asked) -> Mapping[str, Any]:
 def _remember(asked: Asked) -> Mapping[str, Any]:
     """Notes that name what the gate turned down; later analyses do not propose it again."""
     tried = [str(edit.get("content", "")).strip() for edit in _patched(asked.user)]
+    tried += [str(s.get("instruction", "")) for s in _patched(asked.user, "suggestions")]
     earlier = [line for line in _notes(asked.user).splitlines() if line.startswith("- ")]
     lines = dict.fromkeys([*earlier, *(f"- did not help: {text}" for text in tried if text)])
     text = "\n".join(lines) or "- Nothing was turned down."
@@ -204,6 +214,20 @@ CONTRACTS: Mapping[str, Callable[[Asked], Mapping[str, Any]]] = {
     "slow_update": _guide,
     "meta_skill": _remember,
     "appendix_consolidation": _consolidate,
+    "analyst_error_rewrite": lambda asked: suggesting(_analyse_failures(asked)),
+    "analyst_success_rewrite": lambda asked: suggesting(_analyse_successes(asked)),
+    **dict.fromkeys(
+        ("merge_failure_rewrite", "merge_success_rewrite", "merge_final_rewrite"),
+        lambda asked: merged_suggestions(_patched(asked.user, "suggestions")),
+    ),
+    "rewrite": lambda asked: rewritten(_skill(asked.user), _patched(asked.user, "suggestions")),
+    "analyst_error_full": lambda asked: rewriting(_analyse_failures(asked), _skill(asked.user)),
+    "analyst_success_full": lambda asked: rewriting(_analyse_successes(asked), _skill(asked.user)),
+    **dict.fromkeys(
+        ("merge_failure_full", "merge_success_full", "merge_final_full"),
+        lambda asked: merged_texts(_skill(asked.user), _patched(asked.user, "candidates")),
+    ),
+    "learning_rate": lambda asked: rated(len(_ENTRY.findall(asked.user)), asked.chance("rate")),
 }
 
 
@@ -243,17 +267,17 @@ def _questions(user: str) -> list[str]:
     return [match.group(1).strip() for match in found if match]
 
 
-def _patched(user: str) -> list[Edit]:
-    """The edits of every fenced JSON block that holds some; a skill's own blocks do not."""
-    edits: list[Edit] = []
+def _patched(user: str, key: str = "edits") -> list[Edit]:
+    """What every fenced JSON block lists under a key; a skill's own blocks hold no such list."""
+    found: list[Edit] = []
     for block in _BLOCK.findall(user):
         try:
             data = json.loads(block)
         except ValueError:
             continue
-        if isinstance(data, dict) and isinstance(data.get("edits"), list):
-            edits += [edit for edit in data["edits"] if isinstance(edit, dict)]
-    return edits
+        if isinstance(data, dict) and isinstance(data.get(key), list):
+            found += [entry for entry in data[key] if isinstance(entry, dict)]
+    return found
 
 
 def _edit(op: str, target: str, content: str, support: int) -> Edit:
