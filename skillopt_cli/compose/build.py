@@ -232,4 +232,5 @@ def _started(folder: Path, run: Run, order: Order, models: Models) -> RunStarted
         n_selection=sizes["selection"],
         n_test=sizes["test"],
         metric=run.metric.name,
+        recorded=run.recorded(state) if state else None,
     )

@@ -64,6 +64,16 @@ SPELLINGS = {
         "scheduled": "fixed",
         "off": "none",
         "no_lr": "none",
+        "auto": "autonomous",
+        "optimizer": "autonomous",
+    },
+    "optimizer.skill_update_mode": {
+        "rewrite": "rewrite_from_suggestions",
+        "suggestions": "rewrite_from_suggestions",
+        "rewrite_suggestions": "rewrite_from_suggestions",
+        "full_rewrite": "full_rewrite_minibatch",
+        "minibatch_full_rewrite": "full_rewrite_minibatch",
+        "skill_rewrite_minibatch": "full_rewrite_minibatch",
     },
 }
 
@@ -99,8 +109,7 @@ def import_config(path: Path) -> Imported:
         read = typed(target, written) if isinstance(written, Written) else settle_written(written)
         value = SPELLINGS.get(target, {}).get(str(read), read)
         if target == "optimizer.lr_scheduler" and value == "autonomous":
-            left.append((key, "the autonomous scheduler is not part of this version"))
-            continue
+            target = "optimizer.lr_control_mode"
         _put(values, target, value)
     return Imported(values, tuple(left))
 

@@ -140,17 +140,19 @@ class Run:
         self.store.keep(f"skills/step_{state.done:04d}.md", skill.text)
         self.store.keep("best_skill.md", state.best.skill.text)
         self.store.save_state(state)
-        self.emit(
-            CheckpointSaved(
-                done=state.done,
-                current_score=state.current.mean(self.metric),
-                best_score=state.best.mean(self.metric),
-                current_step=state.current_step,
-                best_step=state.best_step,
-                chars=len(skill.text),
-                current=_means(state.current),
-                best=_means(state.best),
-            )
+        self.emit(self.recorded(state))
+
+    def recorded(self, state: TrainState) -> CheckpointSaved:
+        """Where a run stands by a checkpoint."""
+        return CheckpointSaved(
+            done=state.done,
+            current_score=state.current.mean(self.metric),
+            best_score=state.best.mean(self.metric),
+            current_step=state.current_step,
+            best_step=state.best_step,
+            chars=len(state.current.skill.text),
+            current=_means(state.current),
+            best=_means(state.best),
         )
 
 

@@ -44,7 +44,7 @@ async def slow_update(run: Run, state: TrainState, comparison: Comparison) -> Tr
         )
         if not decision.accepted or not isinstance(measured, Measured):
             return state
-        best = state.best if decision.verdict == "accept" else measured
+        best = measured if decision.leads else state.best
         return state.after_slow_update(measured, best, run.number)
     run.keep(f"skills/epoch_{epoch:02d}_before.md", state.best.skill.text)
     current = await measure(run, candidate, "selection")

@@ -112,8 +112,10 @@ class History:
     def add(self, fact: Stamped) -> list[Record]:
         """Take in one fact; returns what it added to `records`, which it may first have cut."""
         match fact.event:
-            case RunStarted(done=done):
+            case RunStarted(done=done, recorded=recorded):
                 self._forget_after(done)
+                if recorded is not None:
+                    self._standings[done] = _Standing.of(recorded)
                 added = self._record(done)
                 self._open.clear()
                 return added

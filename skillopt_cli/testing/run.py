@@ -157,4 +157,5 @@ def _started(run: Run) -> RunStarted:
         n_selection=len(run.splits["selection"]),
         n_test=len(run.splits["test"]),
         metric=run.metric.name,
+        recorded=run.recorded(state) if state else None,
     )

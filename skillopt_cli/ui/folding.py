@@ -126,6 +126,9 @@ def _begin(view: RunView, event: RunStarted, time: float) -> RunView:
     """A process takes the run up: forget what it will do again, keep what was paid for."""
     done = event.done
     steps = tuple(step for step in view.steps if step.number <= done)
+    if steps and event.recorded is not None:
+        # The process before may have died between its checkpoint and the news of it.
+        steps = (*steps[:-1], replace(steps[-1], standing=_standing_of(event.recorded)))
     known = [step.standing for step in steps if step.standing is not None]
     # Before the first checkpoint the baseline is measured anew, and its mishaps count anew.
     floor = done if done or view.saved else -1
@@ -146,6 +149,12 @@ def _begin(view: RunView, event: RunStarted, time: float) -> RunView:
         began=time,
         worked=view.wall_time if view.run else 0.0,
         busy_until=time,
+    )
+
+
+def _standing_of(saved: CheckpointSaved) -> Standing:
+    return Standing(
+        saved.current_score, saved.best_score, saved.current_step, saved.best_step, saved.chars
     )
 
 
@@ -322,13 +331,7 @@ def _result(view: RunView, event: ResultFact) -> RunView:
             standing = view.standing if view.steps else _seed_standing(event)
             return replace(view, baseline=event, standing=standing)
         case CheckpointSaved():
-            standing = Standing(
-                event.current_score,
-                event.best_score,
-                event.current_step,
-                event.best_step,
-                event.chars,
-            )
+            standing = _standing_of(event)
             noted = _note(view, event.done, standing=standing, ended=view.time)
             return replace(noted, done=event.done, saved=event, at=event.done, standing=standing)
         case TestMeasured():

@@ -94,10 +94,28 @@ def test_the_flat_shape_is_read_as_well() -> None:
     found = imported(FLAT)
     values = found.values
     assert values["model"] == {"optimizer": {"name": "gpt-5.5"}, "target": {"name": "4"}}
-    assert values["optimizer"] == {"learning_rate": 8, "min_learning_rate": 2}
+    assert values["optimizer"] == {
+        "learning_rate": 8,
+        "min_learning_rate": 2,
+        "lr_control_mode": "autonomous",
+    }
     assert values["train"] == {"num_epochs": 2, "batch_size": 20}
     assert values["env"] == {"name": "searchqa"}
-    assert [key for key, _ in found.left] == ["lr_scheduler"]
+    assert not found.left
+
+
+@pytest.mark.parametrize(
+    ("key", "said", "ours"),
+    [
+        ("lr_control_mode", "auto", "autonomous"),
+        ("lr_control_mode", "off", "none"),
+        ("skill_update_mode", "rewrite", "rewrite_from_suggestions"),
+        ("skill_update_mode", "full_rewrite", "full_rewrite_minibatch"),
+        ("skill_update_mode", "patch", "patch"),
+    ],
+)
+def test_other_spellings_of_a_mode_are_known(key: str, said: str, ours: str) -> None:
+    assert imported(f"{key}: {said}\n").values == {"optimizer": {key: ours}}
 
 
 def test_a_base_is_followed_and_a_circle_is_refused() -> None:

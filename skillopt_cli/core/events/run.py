@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from skillopt_cli.core.events.measured import CheckpointSaved
 from skillopt_cli.core.events.work import Role
 
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A process began, or took up, a run with `done` steps recorded."""
+    """A process began, or took up, a run with `done` steps recorded.
+
+    Attributes:
+        recorded: where the run stands by its checkpoint, which the process before may not have
+            lived to state; None at the beginning.
+    """
 
     run_id: str
     benchmark: str
@@ -24,6 +30,7 @@ class RunStarted:
     n_selection: int
     n_test: int
     metric: str
+    recorded: CheckpointSaved | None = None
     kind: Literal["run_started"] = "run_started"
 
 
