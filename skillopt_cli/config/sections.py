@@ -95,6 +95,12 @@ class SimulatedConfig(Section):
     """Share of tasks the target gets wrong whatever the skill says."""
     lapse_rate: float = Field(0.0, ge=0, le=1)
     """Share of tasks where the target heeds a rule only if the skill's appendix re-states it."""
+    right_rate: float = Field(0.6, ge=0, le=1)
+    """Share of the optimizer's lessons that teach the rule a failing task needs."""
+    harmful_rate: float = Field(0.2, ge=0, le=1)
+    """Share of the optimizer's lessons that do harm; what is left over is of no use."""
+    forget_rate: float = Field(0.0, ge=0, le=1)
+    """Share of analyses that also propose to delete a rule which the tasks they read do not need."""
     rate_limit_rate: float = Field(0.0, ge=0, le=1)
     """Share of calls answered with 429."""
     server_error_rate: float = Field(0.0, ge=0, le=1)
@@ -109,6 +115,12 @@ class SimulatedConfig(Section):
     """Refuse every call as if the key were wrong."""
     seed: int = 0
     """Seed of the world and of its faults."""
+
+    @model_validator(mode="after")
+    def _shares_of_one_whole(self) -> SimulatedConfig:
+        if self.right_rate + self.harmful_rate > 1:
+            raise ValueError("right_rate and harmful_rate are more than 1 together")
+        return self
 
 
 class LocalConfig(Section):

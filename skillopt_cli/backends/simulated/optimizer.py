@@ -25,11 +25,12 @@ from skillopt_cli.backends.simulated.world import (
     chance,
     family_of,
     harm,
+    held,
     missing,
+    needed,
     without_appendix,
 )
 
-_RIGHT, _HARMFUL = 0.6, 0.2
 _SKILL = re.compile(
     r"^## Current skill\n(.*?)"
     r"(?=^## (?:Trajectory|Patch|Earlier|Previous guidance|Your notes|\d+ tasks|Suggestions"
@@ -49,6 +50,26 @@ Edit = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Leanings:
+    """What an optimizer is inclined to; shares of its answers.
+
+    Attributes:
+        right: lessons that teach a rule the failing task needs.
+        harmful: lessons that do harm; the others are of no use.
+        forgetful: analyses that also delete a rule which the tasks they read do not need.
+    """
+
+    right: float = 0.6
+    harmful: float = 0.2
+    forgetful: float = 0.0
+
+    @property
+    def useless(self) -> float:
+        """The share of lessons that neither help nor harm."""
+        return 1 - self.right - self.harmful
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What the optimizer was asked: the material it reads, and what its choices depend on.
 
@@ -60,6 +81,7 @@ class Asked:
     user: str
     seed: float
     noting: bool = False
+    leanings: Leanings = Leanings()
 
     def chance(self, *causes: object) -> float:
         """A number in [0, 1) for a choice within this request."""
@@ -93,7 +115,7 @@ def _analyse_failures(asked: Asked) -> Mapping[str, Any]:
             }
             for family, count in sorted(counts.items())
         ],
-        "edits": edits,
+        "edits": edits + _forgotten(asked, skill, counts),
     }
     if asked.noting:
         lapsed = (_reminders(skill, family) for family in sorted(counts))
@@ -119,13 +141,13 @@ def _lesson(asked: Asked, skill: str, family: int, count: int) -> Edit | None:
     lacking = missing(family, skill)
     if not lacking:
         bad = harm(family)
-        line = f"- {bad}\n" if f"- {bad}\n" in skill else bad
-        return _edit("delete", line, "", count) if bad in skill else None
+        return _deletion(skill, bad, count) if bad in skill else None
     kind = asked.chance(family, "kind")
     pick = asked.chance(family, "pick")
-    if kind < _RIGHT:
+    leanings = asked.leanings
+    if kind < leanings.right:
         sentence = lacking[0]
-    elif kind < _RIGHT + _HARMFUL:
+    elif kind < leanings.right + leanings.harmful:
         sentence = HARMFUL[int(pick * len(HARMFUL))]
     else:
         sentence = USELESS[int(pick * len(USELESS))]
@@ -134,16 +156,34 @@ def _lesson(asked: Asked, skill: str, family: int, count: int) -> Edit | None:
     return _edit("append", "", f"- {sentence}\n", count)
 
 
+def _forgotten(asked: Asked, skill: str, families: Counter[int]) -> list[Edit]:
+    """Sometimes a rule to delete, for no other reason than that these tasks do not need it."""
+    if asked.chance("forget") >= asked.leanings.forgetful:
+        return []
+    wanted = {sentence for family in families for sentence in needed(family)}
+    idle = [sentence for sentence in held(skill) if sentence not in wanted]
+    if not idle:
+        return []
+    sentence = idle[int(asked.chance("forgotten") * len(idle))]
+    return [_deletion(skill, sentence, families.total())]
+
+
+def _deletion(skill: str, sentence: str, count: int) -> Edit:
+    line = f"- {sentence}\n"
+    return _edit("delete", line if line in skill else sentence, "", count)
+
+
 def _analyse_successes(asked: Asked) -> Mapping[str, Any]:
-    count = len(_questions(asked.user))
+    questions = _questions(asked.user)
+    count = len(questions)
     edits = []
-    if count and asked.chance("habit") < 1 - _RIGHT - _HARMFUL:
+    if count and asked.chance("habit") < asked.leanings.useless:
         sentence = USELESS[int(asked.chance("pick") * len(USELESS))]
         edits.append(_edit("append", "", f"- {sentence}\n", count))
     return {
         "reasoning": f"{count} successes were read.",
         "success_patterns": ["short answers in the words of the text"],
-        "edits": edits,
+        "edits": edits + _forgotten(asked, _skill(asked.user), Counter(map(family_of, questions))),
     }
 
 

@@ -82,6 +82,11 @@ def missing(family: int, text: str) -> tuple[str, ...]:
     return tuple(sentence for sentence in needed(family) if sentence not in text)
 
 
+def held(text: str) -> tuple[str, ...]:
+    """The rules that `text` holds."""
+    return tuple(sentence for sentence in map(rule, range(FAMILIES)) if sentence in text)
+
+
 def appendix(text: str) -> str:
     """What stands in the appendix region of a skill, or of a text that holds one."""
     found = _APPENDIX.search(text)
