@@ -138,7 +138,7 @@ def optimizer_was_silent(lessons: Sequence[Lesson]) -> bool:
 def stop_reason(state: TrainState, metric: Metric, patience: int) -> str | None:
     """Why there is nothing more to gain, or None (decision 10). `patience` 0 means never."""
     if state.current.mean(metric) == 1.0:
-        return "the current skill solves every selection task"
+        return "the current skill solves every selection task that could be scored"
     if patience and state.idle >= patience:
         return f"{state.idle} steps without an accepted candidate (patience {patience})"
     return None

@@ -54,7 +54,7 @@ async def _analyse(
     if answer is None:
         return None
     edits = answer.proposed(batch.source, len(batch.trajectories))
-    patch = Patch(edits[:budget], answer.reasoning, batch.source, answer.patterns)
+    patch = Patch(edits, answer.reasoning, batch.source, answer.patterns)
     patch = replace(patch, notes=notes_in(answer))
     keep_patch(run, f"patches/{batch.name}.json", patch)
     return patch

@@ -169,6 +169,6 @@ def _document(trajectory: Trajectory) -> str:
                 "completion_tokens": usage.completion_tokens,
             },
         },
+        # On one line: the encoder that lays JSON out is many times slower, at every attempt.
         ensure_ascii=False,
-        indent=1,
     )

@@ -13,7 +13,6 @@ from skillopt_cli.core.edits import (
     OPS,
     Candidate,
     Edit,
-    EditOutcome,
     EditState,
     apply_edits,
 )
@@ -296,8 +295,3 @@ def test_a_text_of_marker_pieces_is_never_made_malformed(text: str, edits: list[
     except DataError:
         assume(False)
     assert kept(apply_edits(skill, edits).skill) == before
-
-
-def test_outcomes_are_values() -> None:
-    edit = Edit("append", "x")
-    assert EditOutcome(edit, "applied") == EditOutcome(edit, "applied", "")

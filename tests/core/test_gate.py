@@ -71,15 +71,15 @@ def test_another_text_with_the_same_scores_is_never_accepted(
 
 
 def test_one_task_more_is_better_and_none_more_is_a_tie() -> None:  # A15
-    for size in range(2, 51):
-        for n, won in ((size, won) for won in {0, 1, size // 2, size - 1}):
-            old = [1.0] * won + [0.0] * (n - won)
-            more = [1.0] * (won + 1) + [0.0] * (n - won - 1)
-            swapped = old[::-1]
-            assert decide(more, old).verdict == "new_best"
-            assert decide(swapped, old).verdict == "reject"
-            if won:
-                assert decide(old, more).verdict == "reject"
+    cases = [(size, won) for size in range(2, 51) for won in {0, 1, size // 2, size - 1}]
+    for n, won in cases:
+        old = [1.0] * won + [0.0] * (n - won)
+        more = [1.0] * (won + 1) + [0.0] * (n - won - 1)
+        swapped = old[::-1]
+        assert decide(more, old).verdict == "new_best"
+        assert decide(swapped, old).verdict == "reject"
+        if won:
+            assert decide(old, more).verdict == "reject"
 
 
 def test_the_rounding_of_graded_scores_is_no_improvement() -> None:

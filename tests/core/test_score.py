@@ -30,7 +30,7 @@ UNIT = st.floats(0, 1)
 @pytest.mark.parametrize("name", ["hard", "soft"])
 def test_a_score_lies_between_nought_and_one(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{name} score"):
-        Score(**{"hard": 0.5, "soft": 0.5, name: value})
+        Score(value, 0.5) if name == "hard" else Score(0.5, value)
 
 
 @pytest.mark.parametrize("ending", ["answered", "gave_up", "broken"])

@@ -8,7 +8,7 @@ import pytest
 
 from skillopt_cli.core.edits import Edit, Patch
 from skillopt_cli.core.gate import GateRule, gate
-from skillopt_cli.core.plan import LearningRate, StepPlan, TrainPlan
+from skillopt_cli.core.plan import LearningRate, TrainPlan
 from skillopt_cli.core.score import HARD, SOFT, Mark, Measured, Score, Settled, Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import (
@@ -168,8 +168,3 @@ def test_nothing_to_gain_is_full_marks_or_used_up_patience() -> None:
     # A score of exactly nought is a score.
     nought = TrainState(measured("seed", 0, 0), measured("seed", 0, 0))
     assert stop_reason(nought, HARD, 0) is None
-
-
-def test_steps_are_the_fixture_they_claim_to_be() -> None:
-    assert isinstance(STEP, StepPlan)
-    assert (STEP.number, STEP.closes_epoch) == (3, False)

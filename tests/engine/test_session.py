@@ -35,9 +35,9 @@ from skillopt_cli.core.events import (
 )
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Attempt, ChatRequest, Task
+from skillopt_cli.core.task import Attempt, ChatRequest, Split, Task
 from skillopt_cli.engine.bus import Subscriber
-from skillopt_cli.engine.session import evaluate_session, train_session
+from skillopt_cli.engine.session import Session, evaluate_session, train_session
 from skillopt_cli.ports import ChatBackend
 from skillopt_cli.testing import (
     EventLog,
@@ -48,7 +48,7 @@ from skillopt_cli.testing import (
     toy_session,
 )
 
-SIZES = {"train": 4, "selection": 4, "test": 2}
+SIZES: dict[Split, int] = {"train": 4, "selection": 4, "test": 2}
 SHORT = ("train.batch_size=2", "model.retry.max_attempts=1")
 APPEND = json.dumps({"edits": [{"op": "append", "content": "- advice", "support": 1}]})
 
@@ -81,7 +81,7 @@ class Ended:
             (*SHORT, *settings),
             target,
             optimizer,
-            benchmark or ToyBenchmark(SIZES),  # type: ignore[arg-type]
+            benchmark or ToyBenchmark(SIZES),
         )
         self.session = toy_session(toy, self.store, [Subscriber("log", self.log)])
 
@@ -253,7 +253,8 @@ async def test_a_refused_key_ends_the_run_before_any_rollout(role: str) -> None:
     def refuse(request: ChatRequest) -> str:
         raise AuthFailed("the key was refused", "check it")
 
-    ended = Ended(**{role: FunctionChat(refuse)})  # type: ignore[arg-type]
+    deaf = FunctionChat(refuse)
+    ended = Ended(target=deaf) if role == "target" else Ended(optimizer=deaf)
     stated = await ended.fails(AuthFailed)
     assert (stated.exit_code, stated.message, stated.hint) == (4, "the key was refused", "check it")
     assert ended.log.of(RolloutFinished) == []
@@ -362,7 +363,7 @@ async def test_an_observer_that_fails_is_dropped_and_the_run_goes_on() -> None:
 
     log, store = EventLog(), MemoryStore()
     observers = [Subscriber("screen", fragile), Subscriber("log", log)]
-    toy = Toy(SHORT, benchmark=ToyBenchmark(SIZES))  # type: ignore[arg-type]
+    toy = Toy(SHORT, benchmark=ToyBenchmark(SIZES))
     assert await train_session(toy_session(toy, store, observers)) == 0
     assert len(heard) == 5
     assert log.of(SubscriberDropped) == [
@@ -382,7 +383,7 @@ async def test_a_store_that_fails_ends_the_run() -> None:
 
 async def test_a_bug_is_stated_and_passed_on() -> None:
     def bug(request: ChatRequest) -> str:
-        return {}["missing"] if request.stage != "preflight" else "ok"
+        return "ok" if request.stage == "preflight" else str(vars()["missing"])
 
     ended = Ended(target=FunctionChat(bug))
     with pytest.raises(KeyError):
@@ -418,8 +419,8 @@ async def test_two_runs_at_once_in_one_process_do_not_meet() -> None:
     ]
     benchmarks = [ToyBenchmark({"train": 6, "selection": 5, "test": 3}, seed) for seed in (4, 7)]
 
-    def sessions() -> list[tuple[EventLog, MemoryStore, object]]:
-        made = []
+    def sessions() -> list[tuple[EventLog, MemoryStore, Session]]:
+        made: list[tuple[EventLog, MemoryStore, Session]] = []
         for settings, benchmark in zip(plans, benchmarks, strict=True):
             log, store = EventLog(), MemoryStore()
             toy = Toy(settings, benchmark=benchmark)
@@ -428,10 +429,10 @@ async def test_two_runs_at_once_in_one_process_do_not_meet() -> None:
 
     alone, together = sessions(), sessions()
     for _, _, session in alone:
-        await train_session(session)  # type: ignore[arg-type]
+        await train_session(session)
     async with asyncio.TaskGroup() as group:
         for _, _, session in together:
-            group.create_task(train_session(session))  # type: ignore[arg-type]
+            group.create_task(train_session(session))
     for (_, kept, _), (log, store, _) in zip(alone, together, strict=True):
         assert store.states == kept.states
         assert store.files == kept.files

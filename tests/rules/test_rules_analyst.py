@@ -222,6 +222,14 @@ async def test_the_best_supported_rule_stands_first_and_examples_last():
     assert layout(text).examples and layout(text).anchor == rules[-1]
 
 
+async def test_an_empty_skill_begins_with_rules():
+    empty = SkillDocument("")
+    [patch] = (await reflected(SENTENCES + YEARS, empty)).patches
+    text = apply_edits(empty, (await chosen([patch], 4, empty)).edits).skill.text
+    assert [line[:2] for line in text.splitlines()[:3]] == ["- ", "- ", ""]
+    assert len(layout(text).examples) == 2
+
+
 async def test_a_full_skill_gets_a_new_example_in_an_old_ones_place():
     blocks = [
         f"\nContext: No. {i}\nQuestion: q?\nAnswer: 18{i:02d}\n" for i in range(MOST_EXAMPLES)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from random import Random
 
 import pytest
-from scores import Target, answer, by_skill, table_run
+from scores import Target, by_skill, table_run
 
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.errors import RateLimited
@@ -97,7 +98,6 @@ async def test_an_analyst_reads_skill_task_answer_score_feedback_and_reference()
         "### Expected\n1912",
     ):
         assert part in text
-    assert [name in text for name in "abcdefg"].count(True) > 0
     assert "task `a`" not in text
     assert "task `a`" in analyst.text("analyst_success")
 
@@ -135,7 +135,7 @@ async def test_lessons_of_the_epoch_are_told() -> None:
     assert '"content": "- tried"' in text
 
 
-async def test_patches_keep_the_order_of_the_minibatches_and_the_budget() -> None:
+async def test_patches_keep_the_order_of_the_minibatches_and_every_edit() -> None:
     edits = [{"op": "append", "content": f"- {i}", "support": i} for i in range(9)]
     analyst = Analyst(json.dumps({"edits": edits, "failure_summary": [{"failure_type": "long"}]}))
     run, store, log = analysed(analyst, "gradient.minibatch_size=2", "optimizer.learning_rate=3")
@@ -144,8 +144,9 @@ async def test_patches_keep_the_order_of_the_minibatches_and_the_budget() -> Non
     assert [patch.source for patch in reflection.patches] == ["failure", "failure", "success"]
     assert [patch.patterns for patch in reflection.patches] == [("long",), ("long",), ()]
     assert run.step is not None
-    assert {len(patch.edits) for patch in reflection.patches} == {run.step.edit_budget} == {3}
-    assert log.of(PatchesProposed) == [PatchesProposed(1, 3, 2, 1, 9)]
+    # More than was asked for: what falls to the budget is dropped, with a state, by select.
+    assert {len(patch.edits) for patch in reflection.patches} == {9}
+    assert log.of(PatchesProposed) == [PatchesProposed(1, 3, 2, 1, 27)]
     kept = [path for path in store.files if "/patches/" in path]
     assert sorted(kept) == [
         "steps/step_0001/patches/minibatch_fail_000.json",
@@ -155,7 +156,7 @@ async def test_patches_keep_the_order_of_the_minibatches_and_the_budget() -> Non
 
 
 async def test_an_analyst_without_an_answer_brings_none_and_the_others_count() -> None:
-    calls = iter([RateLimited("slow"), NOTHING, NOTHING])
+    calls: Iterator[Exception | str] = iter([RateLimited("slow"), NOTHING, NOTHING])
 
     def function(request: ChatRequest) -> str:
         said = next(calls)
@@ -187,4 +188,3 @@ async def test_grouping_does_not_depend_on_who_finished_first(seed: int) -> None
     won = [t for t in expected if table[t].hard == 1.0]
     got = [t for _, batch in names(run, trajectories) for t in batch]
     assert got == [*failed, *won]
-    assert answer(BROKEN).ending == "broken"

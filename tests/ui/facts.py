@@ -253,7 +253,7 @@ def one_of_each() -> list[ev.RunEvent]:
     kept: dict[type, ev.RunEvent] = {}
     extra: list[ev.RunEvent] = [
         ev.DriftAllowed(("train.seed: 42 -> 43",)),
-        ev.StoppedEarly("the current skill solves every selection task"),
+        ev.StoppedEarly("the current skill solves every selection task that could be scored"),
         ev.AppendixWritten(2, 3, ("Be short.",), 4, consolidated=6),
         ev.LearningRateChosen(2, 2, 3, 2, True, "all of them help", 0.7),
         ev.SubscriberDropped("web", "the socket closed"),
