@@ -25,7 +25,7 @@ from rich.console import Console
 from snapshots import assert_golden
 
 from skillopt_cli.core import events as ev
-from skillopt_cli.core.edits import Edit, EditOutcome
+from skillopt_cli.core.edits import SUGGEST, Edit, EditOutcome
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.store.history import fold_history
 from skillopt_cli.ui.folding import fold
@@ -215,6 +215,38 @@ def test_the_same_numbers_as_in_the_history_and_the_summary() -> None:
         for step, record in zip(run["steps"], fold_history(facts), strict=True):
             for key in (step.keys() & record.keys()) - {"tokens"}:
                 assert step[key] == record[key], key
+
+
+def test_notes_of_a_step() -> None:
+    written = ev.AppendixWritten(2, 3, ("Be\nshort.",), 4, consolidated=6)
+    facts = [*opening(), *accepted_step(1), *proposing(2), written, *rejected_step(2)[-2:]]
+    text = told(facts)
+    assert "  Appendix: 1 note added, 4 in all, shortened from 6\n  note: Be short.\n" in text
+    step = report_document([reported(facts)])["runs"][0]["steps"][1]
+    record = fold_history(stamp(facts))[1]
+    assert step["appendix_notes"] == ["Be\nshort."]
+    for key in record:
+        if "notes" in key:
+            assert step[key] == record[key]
+
+
+def test_a_rewrite_and_a_rate_set_by_the_optimizer() -> None:
+    chosen = ev.LearningRateChosen(1, 1, 1, 3, clamped=False, reasoning="few\ngood edits")
+    wish = Edit(SUGGEST, "Be brief.", "Brevity", 2)
+    made = ev.CandidateMade(1, "d", 9, (EditOutcome(wish, "applied"),), ("shorter",))
+    facts = [*opening(), *proposing(1), chosen, made, *accepted_step(1)[-2:]]
+    text = told(facts)
+    assert "  learning rate: 1 of 3 edits, chosen by the optimizer: few good edits\n" in text
+    assert text.count("learning rate") == 1
+    assert "  rewritten: shorter\n" in text
+    step = report_document([reported(facts)])["runs"][0]["steps"][0]
+    record = fold_history(stamp(facts))[0]
+    assert step["lr_decision"] == record["lr_decision"]
+    assert step["edit_budget"] == record["edit_budget"] == 1
+    assert step["rewrite_change_summary"] == ["shorter"]
+    refused = ev.CandidateMade(1, "d", 9, (), refused="the text was cut in its middle")
+    text = told([*opening(), *proposing(1), refused, ev.StepSkipped(1, "refused")])
+    assert "  refused: the text was cut in its middle\n" in text
 
 
 def test_spend_of_a_step_by_role_where_unknown_stays_unknown() -> None:

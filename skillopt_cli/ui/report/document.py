@@ -69,6 +69,7 @@ def _step(step: StepView) -> Document:
         "line": step_line(step),
         "skip_reason": step.skipped,
         **_proposal(step),
+        **_appendix(step),
         **_gate(step),
         "current_score": rounded(standing.current if standing else None),
         "best_score": rounded(standing.best if standing else None),
@@ -96,16 +97,29 @@ def _proposal(step: StepView) -> Document:
         "n_edits_merged": step.merged,
         "n_edits_ranked": len(step.chosen.chosen) if step.chosen else None,
         "edit_budget": edit_budget(step),
+        "lr_control_mode": plan.control if plan else None,
         "lr_decision": step.rate.record if step.rate else None,
         "learning_rate": plan.learning_rate if plan else None,
         "scheduled_rate": plan.raw_rate if plan else None,
         "scheduler": plan.scheduler if plan else None,
         "candidate_hash": made.digest[:16] if made else None,
         "candidate_skill_len": made.chars if made else None,
+        "rewrite_change_summary": list(made.changes) if made else [],
         "edit_apply_summary": _states(step.outcomes) if made else None,
         "edits": [_edit(outcome) for outcome in step.outcomes],
-        "appendix_notes": list(step.appendix.added) if step.appendix else [],
-        "n_appendix_notes_total": step.appendix.total if step.appendix else None,
+    }
+
+
+def _appendix(step: StepView) -> Document:
+    written = step.appendix
+    if written is None:
+        return {"appendix_notes": [], "n_appendix_notes_total": None}
+    return {
+        "appendix_notes": list(written.added),
+        "n_execution_lapse_notes": written.proposed,
+        "n_appendix_notes_added": len(written.added),
+        "n_appendix_notes_total": written.total,
+        "n_appendix_notes_consolidated": written.consolidated,
     }
 
 

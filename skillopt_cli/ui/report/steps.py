@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from skillopt_cli.core.edits import EditOutcome
+from skillopt_cli.core.events import CandidateMade
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.ui.epoch import compared_words, slow_words
 from skillopt_cli.ui.notes import appendix_words, note_lines
@@ -46,6 +47,8 @@ def step_blocks(step: StepView, *, closes_epoch: bool = False) -> Iterator[Block
     yield from _proposed(step)
     for outcome in step.outcomes:
         yield Line(_outcome(outcome), "" if outcome.state == "applied" else "yellow")
+    if step.candidate is not None:
+        yield from _rewritten(step.candidate)
     if step.appendix is not None:
         yield Line(appendix_words(step.appendix))
         yield from (Line(note) for note in note_lines(step.appendix))
@@ -93,16 +96,7 @@ def _proposed(step: StepView) -> Iterator[Block]:
             f"train: hard {score(batch.hard)}, soft {score(batch.soft)}"
             f" ({out_of(batch.scored, batch.n)})"
         )
-    if step.plan is not None:
-        plan = step.plan
-        rate = f"{one_line(plan.scheduler)} -> {cut_rate(plan.raw_rate)}"
-        budget = plan.edit_budget
-        limit = "no limit" if budget is None else f"at most {count(budget, 'edit')}"
-        yield Line(f"learning rate: {limit} (lr={plan.learning_rate}, {rate})")
-    if step.rate is not None:
-        yield Line(f"learning rate: {rate_words(step.rate)}")
-        if step.rate.reasoning:
-            yield Line(f"  {one_line(step.rate.reasoning)}")
+    yield from _rate(step)
     if proposed is not None:
         patches = proposed.failure_patches + proposed.success_patches
         merged = "" if step.merged is None else f", merged into {count(step.merged, 'edit')}"
@@ -110,6 +104,25 @@ def _proposed(step: StepView) -> Iterator[Block]:
         yield Line(
             f"proposed: {patches} of {count(proposed.asked, 'patch', 'patches')}{merged}{kept}"
         )
+
+
+def _rate(step: StepView) -> Iterator[Block]:
+    """How many edits the step could apply, and who said so."""
+    if step.rate is not None:
+        reasoning = f": {one_line(step.rate.reasoning)}" if step.rate.reasoning else ""
+        yield Line(f"learning rate: {rate_words(step.rate)}{reasoning}")
+    elif step.plan is not None:
+        plan, budget = step.plan, step.plan.edit_budget
+        limit = "no limit" if budget is None else f"at most {count(budget, 'edit')}"
+        rate = f"{one_line(plan.scheduler)} -> {cut_rate(plan.raw_rate)}"
+        yield Line(f"learning rate: {limit} (lr={plan.learning_rate}, {rate})")
+
+
+def _rewritten(made: CandidateMade) -> Iterator[Block]:
+    """What a rewrite says it changed, or why a proposal was refused as a whole."""
+    yield from (Line(f"rewritten: {one_line(change)}") for change in made.changes)
+    if made.refused:
+        yield Line(f"refused: {one_line(made.refused)}", "yellow")
 
 
 def _cost(step: StepView, extent: str) -> Iterator[Block]:
