@@ -108,7 +108,7 @@ def test_the_flat_shape_is_read_as_well() -> None:
     ("key", "said", "ours"),
     [
         ("lr_control_mode", "auto", "autonomous"),
-        ("lr_control_mode", "off", "none"),
+        ("lr_control_mode", "no_lr", "none"),
         ("skill_update_mode", "rewrite", "rewrite_from_suggestions"),
         ("skill_update_mode", "full_rewrite", "full_rewrite_minibatch"),
         ("skill_update_mode", "patch", "patch"),
