@@ -248,8 +248,8 @@ def _attempt(view: RunView, event: RolloutFinished) -> RunView:
         else s
         for s in view.stages
     )
-    step = next((s for s in view.steps if s.number == event.step), None)
-    if broken and step is not None:
+    step = next((s for s in view.steps if s.number == event.step), None) if broken else None
+    if step is not None:
         view = _note(view, step.number, broken=step.broken + 1)
     return replace(
         view,
@@ -295,6 +295,9 @@ def _note(view: RunView, number: int, **known: Any) -> RunView:
     """The view with more known of a step, which is made when its start is missing in the log."""
     if number < 1:
         return view
+    if view.steps and view.steps[-1].number == number:
+        # Nearly always, and a log may hold a million calls.
+        return replace(view, steps=(*view.steps[:-1], replace(view.steps[-1], **known)))
     others = {step.number: step for step in view.steps}
     others[number] = replace(others.get(number) or StepView(number), **known)
     return replace(view, steps=tuple(others[n] for n in sorted(others)))
