@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 from skillopt_cli.backends.simulated.rewriter import (
@@ -289,22 +289,21 @@ def _previous(user: str) -> list[str]:
 
 def _pairs(user: str) -> list[tuple[str, str]]:
     """Category and question of each pair, in order."""
-    found = list(_PAIR.finditer(user))
-    ends = [*(match.start() for match in found[1:]), len(user)]
-    pairs = []
-    for match, end in zip(found, ends, strict=True):
-        question = _QUESTION.search(user[match.start() : end])
-        if question:
-            pairs.append((match.group(1), question.group(1).strip()))
-    return pairs
+    return [(found.group(1), question) for found, question in _asked_below(_PAIR, user)]
 
 
 def _questions(user: str) -> list[str]:
     """The questions of the trajectories, in order."""
-    starts = [match.start() for match in _TRAJECTORY.finditer(user)]
-    blocks = [user[a:b] for a, b in zip(starts, [*starts[1:], len(user)], strict=True)]
-    found = (_QUESTION.search(block) for block in blocks)
-    return [match.group(1).strip() for match in found if match]
+    return [question for _, question in _asked_below(_TRAJECTORY, user)]
+
+
+def _asked_below(heading: re.Pattern[str], user: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Each match of a heading and the first question below it, before the next one."""
+    found = list(heading.finditer(user))
+    bounds = pairwise([*(match.start() for match in found), len(user)])
+    for match, (start, end) in zip(found, bounds, strict=True):
+        if question := _QUESTION.search(user[start:end]):
+            yield match, question.group(1).strip()
 
 
 def _patched(user: str, key: str = "edits") -> list[Edit]:
