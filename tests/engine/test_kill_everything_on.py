@@ -1,4 +1,4 @@
-"""`kill -9` with every mechanism on, above all at an epoch's end: the same ending, no call twice."""
+"""`kill -9` with every mechanism on, at an epoch's end too: the same ending, no call twice."""
 
 from __future__ import annotations
 
