@@ -58,6 +58,7 @@ async def check_data(benchmark: Benchmark, at_most: int = 200) -> list[Finding]:
     probes = [await _probe(benchmark, task) for task in _evenly(tasks, at_most)]
     found = [
         *_scoring(probes),
+        *_identities(tasks),
         *_repeats(benchmark, tasks),
         *_one_answer(probes),
         *_one_position(probes),
@@ -108,6 +109,17 @@ def _scoring(probes: Sequence[_Probe]) -> Iterator[Finding]:
         yield Finding(
             "info",
             f"{len(unknown)} of {n} tasks show no reference, so it was not tried on the scorer",
+        )
+
+
+def _identities(tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:
+    ids = Counter(task.id for part in tasks.values() for task in part)
+    repeated = [task_id for task_id, times in ids.items() if times > 1]
+    if repeated:
+        yield Finding(
+            "error",
+            f"{len(repeated)} task ids stand for more than one task: {_some(repeated)}",
+            "give each task an id of its own, over all splits",
         )
 
 

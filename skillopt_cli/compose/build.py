@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,27 +10,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from skillopt_cli.backends.doors import Doors
-from skillopt_cli.compose.folder import CONFIG, MANIFEST, dump_config
-from skillopt_cli.compose.manifest import drift, manifest, read_manifest, refuse_drift
+from skillopt_cli.compose.conditions import record_conditions
 from skillopt_cli.compose.prompts import effective_prompts
 from skillopt_cli.compose.roles import Models, Wiring, open_models
 from skillopt_cli.compose.secrets import DiscreetStore, Secrets
 from skillopt_cli.compose.skill_init import seed_skill
+from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
-from skillopt_cli.core.errors import ConfigError, DataError
-from skillopt_cli.core.events import DriftAllowed, RunStarted
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.events import RunStarted
 from skillopt_cli.core.gate import GateRule
 from skillopt_cli.core.plan import LearningRate, TrainPlan
 from skillopt_cli.core.score import Metric
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Split, Task
 from skillopt_cli.engine.bus import Bus, Subscriber
 from skillopt_cli.engine.session import Session
 from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.plugins import load_benchmark
 from skillopt_cli.ports import Benchmark, BenchmarkRequest
 from skillopt_cli.stages import Run
-from skillopt_cli.store.files import replace_text
 from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.store.scribe import Scribe
@@ -79,27 +76,6 @@ def open_benchmark(config: RunConfig) -> Benchmark:
             options=env.options,
         )
     )
-
-
-def splits_in_use(config: RunConfig, benchmark: Benchmark) -> dict[Split, tuple[Task, ...]]:
-    """The tasks of each split that the run will use.
-
-    Raises:
-        DataError: more train tasks are asked for than there are.
-    """
-    train = tuple(benchmark.tasks("train"))
-    wanted = config.train.train_size
-    if wanted > len(train):
-        raise DataError(
-            f"train.train_size is {wanted}, but the train split holds {len(train)} tasks",
-            "lower it, or set 0 to take the whole split",
-        )
-    evaluation = config.evaluation
-    return {
-        "train": train[: wanted or None],
-        "selection": tuple(benchmark.tasks("selection"))[: evaluation.sel_env_num or None],
-        "test": tuple(benchmark.tasks("test"))[: evaluation.test_env_num or None],
-    }
 
 
 def run_prompts(config: RunConfig) -> dict[str, str]:
@@ -158,7 +134,7 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         )
         _check_abilities(run)
         seed = order.skill or seed_skill(config.env, benchmark.seed_skill)
-        _record_conditions(folder, run, seed, allow_drift=order.allow_drift)
+        record_conditions(folder, run, seed, allow_drift=order.allow_drift)
         yield Session(run, seed, _started(folder, run, order, models), models.live), doors
 
 
@@ -199,20 +175,6 @@ def _check_abilities(run: Run) -> None:
             f" which the target `{run.target.name}` does not offer",
             "choose another --target-backend; see `skillopt backends list`",
         )
-
-
-def _record_conditions(folder: Path, run: Run, seed: SkillDocument, *, allow_drift: bool) -> None:
-    """Write config.yaml and manifest.json, after checking them against what is there."""
-    new = manifest(run, seed)
-    path = folder / MANIFEST
-    if path.is_file():
-        changes = drift(read_manifest(path), new)
-        if not allow_drift:
-            refuse_drift(changes)
-        if changes:
-            run.emit(DriftAllowed(tuple(changes)))
-    replace_text(folder / CONFIG, dump_config(run.config))
-    replace_text(path, json.dumps(new, ensure_ascii=False, indent=1) + "\n")
 
 
 def _started(folder: Path, run: Run, order: Order, models: Models) -> RunStarted:

@@ -11,8 +11,9 @@ from typing import TypeVar
 from skillopt_cli.backends.chat_agent import ChatAgent
 from skillopt_cli.backends.simulated import Simulated
 from skillopt_cli.backends.wrappers import CallPolicy, Recorded, stack
-from skillopt_cli.compose.build import gate_rule, splits_in_use, train_plan
+from skillopt_cli.compose.build import gate_rule, train_plan
 from skillopt_cli.compose.prompts import effective_prompts
+from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Layer, assignment_layers, resolve
 from skillopt_cli.core.events import Role, RunEvent, RunStarted, Stamped
