@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from skillopt_cli.config.wording import clash
 from skillopt_cli.core.edits import UpdateMode
 from skillopt_cli.core.pairs import PairPolicy
 from skillopt_cli.core.plan import RateControl, Scheduler
@@ -100,7 +101,7 @@ class SimulatedConfig(Section):
     harmful_rate: float = Field(0.2, ge=0, le=1)
     """Share of the optimizer's lessons that do harm; what is left over is of no use."""
     forget_rate: float = Field(0.0, ge=0, le=1)
-    """Share of analyses that also propose to delete a rule which the tasks they read do not need."""
+    """Share of analyses that also propose to delete a rule the tasks they read do not need."""
     rate_limit_rate: float = Field(0.0, ge=0, le=1)
     """Share of calls answered with 429."""
     server_error_rate: float = Field(0.0, ge=0, le=1)
@@ -119,7 +120,12 @@ class SimulatedConfig(Section):
     @model_validator(mode="after")
     def _shares_of_one_whole(self) -> SimulatedConfig:
         if self.right_rate + self.harmful_rate > 1:
-            raise ValueError("right_rate and harmful_rate are more than 1 together")
+            raise clash(
+                f"`right_rate` of {self.right_rate:g} and `harmful_rate` of {self.harmful_rate:g}"
+                " are more than 1 together",
+                ("right_rate", "harmful_rate"),
+                "lower one of the two",
+            )
         return self
 
 
@@ -237,8 +243,12 @@ class OptimizerConfig(Section):
     @model_validator(mode="after")
     def _floor_below_rate(self) -> OptimizerConfig:
         if self.floor > self.learning_rate:
-            raise ValueError(
-                f"min_learning_rate {self.floor} is above learning_rate {self.learning_rate}"
+            raise clash(
+                f"`min_learning_rate` of {self.floor} is above `learning_rate` of"
+                f" {self.learning_rate}",
+                ("min_learning_rate", "learning_rate"),
+                f"for example `--set optimizer.min_learning_rate={self.learning_rate}`,"
+                f" or `--learning-rate {self.floor}`",
             )
         return self
 
@@ -301,11 +311,24 @@ class EnvConfig(Section):
     @model_validator(mode="after")
     def _one_source(self) -> EnvConfig:
         if self.split_mode == "ratio" and not self.data_path:
-            raise ValueError("split_mode ratio needs data_path")
+            raise clash(
+                "`split_mode` is `ratio`, but `env.data_path` is not set",
+                ("split_mode",),
+                "name the task file with `--set env.data_path=FILE`",
+            )
         if self.split_mode == "split_dir" and not self.split_dir:
-            raise ValueError("split_mode split_dir needs split_dir")
+            raise clash(
+                "`split_mode` is `split_dir`, but `env.split_dir` is not set",
+                ("split_mode",),
+                "name the folder with `--split-dir FOLDER`",
+            )
         if self.split_mode is None and self.split_dir and self.data_path:
-            raise ValueError("split_dir and data_path are both set; split_mode says which counts")
+            raise clash(
+                "`data_path` and `split_dir` are both set",
+                ("data_path", "split_dir"),
+                "say which counts: `--set env.split_mode=ratio` cuts the file,"
+                " `--set env.split_mode=split_dir` reads the folder",
+            )
         return self
 
     @property

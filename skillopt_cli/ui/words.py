@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit
+from skillopt_cli.core.words import count as count
 
 UNKNOWN = "unknown"
 
@@ -36,11 +37,6 @@ def shorten(text: str, limit: int) -> str:
     if len(line) <= limit:
         return line
     return line[: max(0, limit - 3)].rstrip() + "..."[: max(0, limit)]
-
-
-def count(n: int, noun: str, plural: str = "") -> str:
-    """`1 edit`, `2 edits`, `1,200 calls`; `plural` for a noun that does not just take an s."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {plural or noun + 's'}"
 
 
 def score(value: float | None) -> str:

@@ -158,3 +158,19 @@ def test_import_as_json_holds_both_parts() -> None:
     found = skillopt("config", "import", "old.yaml", "--json").json
     assert found["values"]["env"] == {"name": "searchqa"}
     assert [entry["key"] for entry in found["not_carried_over"]] == ["meta_edit_budget"]
+
+
+def test_import_says_what_does_not_exist() -> None:
+    ended = refused(2, "config", "import", "nofile.yaml")
+    assert "nofile.yaml does not exist" in ended.error
+    assert ended.hint == "hint: name the file to convert"
+    Path("old.yaml").write_text(PUBLISHED, encoding="utf-8")
+    ended = refused(2, "config", "import", "old.yaml", "--out", "gone/new.yaml")
+    assert "there is no folder gone" in ended.error
+    assert not Path("gone").exists()
+
+
+@pytest.mark.parametrize("text", [PUBLISHED, "env: searchqa\nnum_epochs: 2\n"])
+def test_a_flat_published_file_is_sent_to_the_import(text: str) -> None:
+    Path("old.yaml").write_text(text, encoding="utf-8")
+    assert "`skillopt config import`" in refused(2, "config", "show", "--config", "old.yaml").hint
