@@ -233,19 +233,23 @@ def _sizes(tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:
         if not n:
             yield Finding("error", f"the {split} split is empty")
         elif n < SMALL:
-            luck = (
-                f"differences below {CLEAR_WINS / n:.2f} can be luck"
-                if n > CLEAR_WINS
-                else "no difference can be told from luck"
-            )
             yield Finding(
                 "warning",
-                f"the {split} split has {_tasks(n)}: scores move in steps of {1 / n:.2f},"
-                f" and {luck}",
+                f"the {split} split has {_tasks(n)}: {luck_words(n)}",
                 f"use {SMALL} tasks or more",
             )
     if not tasks["train"]:
         yield Finding("error", "the train split is empty")
+
+
+def luck_words(n: int) -> str:
+    """The smallest differences that scores over `n` tasks can show, and can be trusted in."""
+    luck = (
+        f"differences below {CLEAR_WINS / n:.2f} can be luck"
+        if n > CLEAR_WINS
+        else "no difference can be told from luck"
+    )
+    return f"scores move in steps of {1 / n:.2f}, and {luck}"
 
 
 def _kinds(tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import Session
 from skillopt_cli.store.files import EVENTS, FileStore, replace_text
 from skillopt_cli.store.journal import Journal
+from skillopt_cli.store.lock import holder
 from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.jsonlines import JsonLines
 from skillopt_cli.ui.live import LivePanel
@@ -94,9 +95,12 @@ def _crash(folder: Path, secrets: Secrets, error: Exception) -> SkillOptError:
 
 def read_view(folder: Path) -> RunView:
     """What the facts of a run folder add up to; empty for a folder without a log."""
+    # Asked first: a run that ends meanwhile has then stated its ending.
+    nobody = holder(folder) is None
     # Reading the log needs no journal, so an in-memory one stands in.
     with Journal(Path(":memory:")) as journal, FileStore(folder, journal) as store:
-        return fold(store.facts())
+        view = fold(store.facts())
+    return replace(view, deserted=nobody and view.run is not None and view.ending is None)
 
 
 async def _until_stopped(work: Awaitable[T], doors: Doors) -> T:

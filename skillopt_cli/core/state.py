@@ -11,6 +11,7 @@ from skillopt_cli.core.gate import GateDecision, Verdict
 from skillopt_cli.core.plan import StepPlan
 from skillopt_cli.core.score import Measured, Metric, Settled, Trajectory
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.words import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,5 +141,6 @@ def stop_reason(state: TrainState, metric: Metric, patience: int) -> str | None:
     if state.current.mean(metric) == 1.0:
         return "the current skill solves every selection task that could be scored"
     if patience and state.idle >= patience:
-        return f"{state.idle} steps without an accepted candidate (patience {patience})"
+        idle = count(state.idle, "step")
+        return f"{idle} without an accepted candidate (patience {patience})"
     return None

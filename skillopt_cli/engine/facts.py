@@ -25,7 +25,7 @@ def step_started(run: Run, step: StepPlan) -> StepStarted:
 
 def step_skipped(step: StepPlan, candidate: Candidate, budget: int | None) -> StepSkipped:
     """A step without a candidate worth measuring, and why."""
-    nothing = "no edit changed the skill"
+    nothing = "no edit changed the skill" if candidate.outcomes else "no edit was proposed"
     if budget == 0 and candidate.outcomes:
         nothing = "the learning rate is 0, no edit is applied"
     return StepSkipped(step.number, candidate.refused or nothing)

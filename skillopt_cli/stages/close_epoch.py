@@ -7,6 +7,7 @@ from dataclasses import replace
 from skillopt_cli.core.errors import OptimizerUnusable
 from skillopt_cli.core.plan import StepPlan
 from skillopt_cli.core.state import TrainState, optimizer_was_silent
+from skillopt_cli.core.words import count
 from skillopt_cli.stages.compare import compare
 from skillopt_cli.stages.memory import write_memory
 from skillopt_cli.stages.run import Run
@@ -25,7 +26,7 @@ async def close_epoch(run: Run, state: TrainState, step: StepPlan) -> TrainState
         asked = sum(lesson.asked for lesson in state.lessons)
         name = run.optimizer.name if run.optimizer else "the optimizer"
         raise OptimizerUnusable(
-            f"{name} gave no usable answer to {asked} requests in this epoch",
+            f"{name} gave no usable answer to {count(asked, 'request')} in this epoch",
             "see parse_errors/ in the run's steps, then try"
             " `skillopt resume RUN --optimizer-model OTHER --allow-drift`",
         )

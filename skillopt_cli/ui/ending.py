@@ -6,7 +6,7 @@ from skillopt_cli.core.errors import Interrupted
 from skillopt_cli.core.events import RunFailed, RunFinished, TestMeasured
 from skillopt_cli.ui.reasons import why_no_change
 from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import count, duration, one_line, out_of, score
+from skillopt_cli.ui.words import UNKNOWN, count, duration, one_line, out_of, score
 
 TEST_ORDER = ("no_skill", "seed", "best", "final", "eval")
 
@@ -40,7 +40,20 @@ def _broken_off(view: RunView, event: RunFailed) -> str:
 def test_line(view: RunView) -> str:
     """The test results so far, or an empty text: `Test: seed 0.60 (n=100), best 0.79 (n=100)`."""
     title = "Test" if all(label in TEST_ORDER for label in view.tests) else "Score"
-    return f"{title}: {words}" if (words := test_words(view)) else ""
+    return f"{title}{test_label(view)}: {words}" if (words := test_words(view)) else ""
+
+
+def test_label(view: RunView) -> str:
+    """Which score the tests show, where it is not the hard one throughout: ` (soft)`."""
+    metric = view.run.metric if view.run else "hard"
+    # A mixed score would hide which of its parts moved.
+    return {"hard": "", "soft": " (soft)"}.get(metric, " (hard)")
+
+
+def metric_label(view: RunView) -> str:
+    """Which score the gate compares, where it is not the hard one: ` (mixed)`."""
+    metric = view.run.metric if view.run else "hard"
+    return "" if metric == "hard" else f" ({one_line(metric)})"
 
 
 def test_words(view: RunView) -> str:
@@ -65,11 +78,15 @@ def finish_line(view: RunView, event: RunFinished) -> str:
     code = f" (exit {event.exit_code})" if event.exit_code else ""
     if not view.total_steps and not event.done:
         return f"Finished{code}: in {duration(view.wall_time)}"
-    seed = view.baseline.value if view.baseline else None
     came = f"from step {event.best_step}" if event.best_step else "from the seed skill"
+    base = view.baseline
+    seed = f"{score(base.value)} ({out_of(base.scored, base.n)})" if base else UNKNOWN
+    means = view.saved.best if view.saved else None
+    reach = f" ({out_of(means.scored, means.n)})" if means else ""
     return (
         f"Finished{code}: {count(event.done, 'step')} in {duration(view.wall_time)}, "
-        f"best val score {score(event.best_score)} {came} (baseline {score(seed)})"
+        f"best val score{metric_label(view)} {score(event.best_score)}{reach} {came}, "
+        f"baseline {seed}"
     )
 
 

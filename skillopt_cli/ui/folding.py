@@ -145,6 +145,7 @@ def _begin(view: RunView, event: RunStarted, time: float) -> RunView:
         broken={key: n for key, n in view.broken.items() if key[0] <= floor},
         stopped="",
         ending=None,
+        deserted=False,
         time=time,
         began=time,
         worked=view.wall_time if view.run else 0.0,

@@ -9,8 +9,9 @@ from typing import assert_never
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
+
+from skillopt_cli.ui.table import FittedTable
 
 _SPECIAL = re.compile(r"[\\`*\[\]<|~]|(?<!\w)_|_(?!\w)")
 _FENCE = re.compile(r"`{3,}")
@@ -90,19 +91,8 @@ def _drawn(block: Block) -> RenderableType:
             text = "\n".join(visible(line) for line in block.text.strip("\n").split("\n"))
             return Padding(Text(text, style="italic"), (0, 0, 0, 4), expand=False)
         case Rows():
-            return _table(block)
+            return FittedTable(block.titles, block.rows, block.numbers)
     assert_never(block)
-
-
-def _table(block: Rows) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
-    for i, title in enumerate(block.titles):
-        table.add_column(
-            Text(title), overflow="fold", justify="right" if i in block.numbers else "left"
-        )
-    for row in block.rows:
-        table.add_row(*map(Text, row))
-    return table
 
 
 def _written(block: Block) -> Iterator[str]:

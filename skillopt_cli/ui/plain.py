@@ -46,6 +46,7 @@ from skillopt_cli.core.events import (
     SubscriberDropped,
     TestMeasured,
 )
+from skillopt_cli.ui.data import data_words, luck_note
 from skillopt_cli.ui.ending import ending_lines
 from skillopt_cli.ui.epoch import epoch_lines
 from skillopt_cli.ui.folding import (
@@ -136,17 +137,17 @@ def _run_lines(view: RunView, event: RunFact) -> Lines:
 
 
 def _start_lines(event: RunStarted) -> Lines:
-    sizes = f"train {event.n_train}, selection {event.n_selection}, test {event.n_test}"
     plan = (
         f", {count(event.total_steps, 'step')} in {count(event.epochs, 'epoch')}"
         if event.total_steps
         else ""
     )
     lines = (
-        f"Data: {one_line(event.data)} ({sizes})",
+        f"Data: {data_words(event)}",
         f"Run: {one_line(event.benchmark)} {one_line(event.run_id)}{plan}, "
         f"gate metric {one_line(event.metric)}",
         f"Models: target {one_line(event.target)}, optimizer {one_line(event.optimizer)}",
+        *((f"Note: {note}",) if (note := luck_note(event)) else ()),
     )
     if not event.done:
         return lines
@@ -190,7 +191,9 @@ def _step_lines(view: RunView, event: StepFact) -> Lines:
         case BatchScored():
             soft = view.run is not None and view.run.metric == "soft"
             part = "" if event.scored == event.n else f" ({event.scored} of {event.n} scored)"
-            return (f"Score: {score(event.soft if soft else event.hard)} -> Reflect...{part}",)
+            mean = score(event.soft if soft else event.hard)
+            kind = " (hard)" if view.run is not None and view.run.metric == "mixed" else ""
+            return (f"Score: {mean}{kind} -> Reflect...{part}",)
         case PatchesProposed():
             patches = event.failure_patches + event.success_patches
             asked = f" ({event.asked} asked for)" if patches < event.asked else ""

@@ -43,7 +43,7 @@ def _reason(step: StepView) -> str:
             return "the candidate equals the current skill"
         if decision.early:
             return "not better (settled early)"
-        return "tie" if _ties(step) else "worse"
+        return "tied" if _ties(step) else "worse"
     if step.skipped is not None:
         return "no edit was proposed" if step.action == "skip_no_patches" else step.skipped
     return "not finished"

@@ -42,6 +42,7 @@ def summarise(view: RunView) -> Document:
         **_identity(view),
         **_ending(view),
         **_selection(view),
+        "baseline_gate_score": view.baseline.value if view.baseline else None,
         "best_step": view.standing.best_step,
         "final_step": view.standing.current_step,
         "best_gate_score": view.standing.best,
@@ -68,7 +69,7 @@ def summarise(view: RunView) -> Document:
 def status(view: RunView) -> Status:
     """How the run stands, in one word."""
     if view.ending is None:
-        return "running"
+        return "interrupted" if view.deserted else "running"
     if not isinstance(view.ending, RunFailed):
         return "stopped_early" if view.stopped else "finished"
     causes: dict[int, Status] = {5: "budget", 130: "interrupted"}

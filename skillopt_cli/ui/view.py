@@ -47,6 +47,7 @@ class RunView:
         broken: attempts without a score, by stage.
         degraded: weaker paths taken, by step (0 before the first, `TESTING` in tests) and place.
         time: of the latest fact, in Unix seconds.
+        deserted: whether the last process is gone without having stated an ending.
         began, worked: start of the newest process, and seconds of work in the earlier ones.
     """
 
@@ -72,6 +73,7 @@ class RunView:
     drift: tuple[str, ...] = ()
     stopped: str = ""
     dropped: tuple[SubscriberDropped, ...] = ()
+    deserted: bool = False
     ending: RunFinished | RunFailed | None = None
     time: float = 0.0
     began: float = 0.0

@@ -161,7 +161,7 @@ def skipped_step(step: int = 3, *, current: float = 0.8, holder: int = 1) -> lis
         ev.EditsMerged(step, 0),
         ev.EditsChosen(step, (), ()),
         ev.CandidateMade(step, "digest-1", 160, ()),
-        ev.StepSkipped(step, "no edit changed the skill"),
+        ev.StepSkipped(step, "no edit was proposed"),
         saved(step, current, current, holder, holder, 160),
     ]
 

@@ -239,3 +239,39 @@ def test_json_lines_fit_any_stream() -> None:
     (fact,) = stamp([ev.Degraded("x", "東京")])
     JsonLines(stream)(fact)
     assert load_fact(raw.getvalue()) == fact
+
+
+@pytest.mark.parametrize(
+    ("metric", "val", "test"),
+    [("hard", "", ""), ("soft", " (soft)", " (soft)"), ("mixed", " (mixed)", " (hard)")],
+)
+def test_the_last_lines_name_the_score_where_it_is_not_the_hard_one(
+    metric: str, val: str, test: str
+) -> None:
+    lines = written([begun(metric=metric), *states()["finished"][1:]]).splitlines()
+    (last,) = [line for line in lines if line.startswith("Finished")]
+    assert f"best val score{val} 0.80 (n=20) from step 1, baseline 0.65 (n=20)" in last
+    assert any(line.startswith(f"Test{test}: seed 0.6") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("n", "note"),
+    [
+        (0, None),
+        (1, "1 selection task: scores move in steps of 1.00, and no difference can be told"),
+        (8, "8 selection tasks: scores move in steps of 0.12, and differences below 0.62"),
+        (19, "19 selection tasks: "),
+        (20, None),
+    ],
+)
+def test_a_small_selection_split_is_noted_in_one_line(n: int, note: str | None) -> None:
+    notes = [line for line in written([begun(n_selection=n)]).splitlines() if "Note" in line]
+    assert len(notes) == (note is not None)
+    if note:
+        assert notes[0].startswith(f"Note: {note}")
+        assert notes[0].endswith("; see `skillopt data check searchqa`")
+
+
+def test_an_evaluation_claims_no_use_of_the_splits() -> None:
+    first = written([begun(total_steps=0, n_selection=3)]).splitlines()[0]
+    assert first == "Data: bundled sample"

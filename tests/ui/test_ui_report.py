@@ -110,7 +110,7 @@ def test_why_nothing_changed() -> None:
     reasons = summed(barren_run())["why_no_change"]
     assert reasons["steps"] == {
         "not better (settled early)": 1,
-        "tie": 1,
+        "tied": 1,
         "too few scored attempts to compare": 1,
     }
     assert reasons["edits"] == {"unmatched": 3, "over_budget": 3}

@@ -10,7 +10,7 @@ from skillopt_cli.ui.page import Block, Heading, Line, Rows
 from skillopt_cli.ui.parts import StepView
 from skillopt_cli.ui.report.reported import Difference, Reported
 from skillopt_cli.ui.summary import summarise
-from skillopt_cli.ui.words import change, one_line, out_of, score
+from skillopt_cli.ui.words import change, count, one_line, out_of, score
 
 _TITLES = ("run", "baseline", "best", "n", "test seed", "test best", "n", "steps", "saved")
 
@@ -19,7 +19,7 @@ def side_by_side(
     runs: Sequence[Reported], differences: Sequence[Difference] = ()
 ) -> Iterator[Block]:
     """The report on several runs: scores, gate decisions by step, what they were set to."""
-    yield Heading(f"{len(runs)} runs", 1)
+    yield Heading(count(len(runs), "run"), 1)
     titles = (*_TITLES, "status")
     yield Rows(titles, [_row(run) for run in runs], range(1, len(titles) - 1))
     yield Line(
