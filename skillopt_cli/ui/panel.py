@@ -14,6 +14,7 @@ from rich.text import Text
 
 from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.events import RunFailed
+from skillopt_cli.ui.data import luck_note, used_words
 from skillopt_cli.ui.ending import (
     ending_lines,
     metric_label,
@@ -21,7 +22,6 @@ from skillopt_cli.ui.ending import (
     test_words,
     trouble_words,
 )
-from skillopt_cli.ui.data import luck_note, used_words
 from skillopt_cli.ui.epoch import slow_words
 from skillopt_cli.ui.parts import StageView, StepView
 from skillopt_cli.ui.verdict import gate_parts
