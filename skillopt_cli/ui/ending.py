@@ -107,4 +107,6 @@ def trouble_words(view: RunView) -> str:
         count(view.broken_total, "broken attempt") if view.broken_total else "",
         *(f"{n} degraded {one_line(where)}" for where, n in view.degraded_by_place.items()),
     ]
-    return ", ".join(part for part in parts if part)
+    often = next(iter(view.broken_reasons), "")
+    why = f"; broken most often: {one_line(often)}" if often else ""
+    return ", ".join(part for part in parts if part) + why

@@ -257,8 +257,15 @@ def _attempt(view: RunView, event: RolloutFinished) -> RunView:
         stages=stages,
         made=view.made + (not event.recalled),
         recalled=view.recalled + event.recalled,
-        broken={**view.broken, key: view.broken.get(key, 0) + 1} if broken else view.broken,
+        broken={**view.broken, key: _one_more(view, event)} if broken else view.broken,
     )
+
+
+def _one_more(view: RunView, event: RolloutFinished) -> dict[str, int]:
+    """The broken attempts of an attempt's stage by reason, with this one."""
+    known = view.broken.get((event.step, event.stage, event.label), {})
+    reason = event.error or "no reason given"
+    return {**known, reason: known.get(reason, 0) + 1}
 
 
 def _step(view: RunView, event: StepFact) -> RunView:

@@ -203,9 +203,13 @@ def delta(value: float | None, base: float | None) -> float | None:
 
 def _broken(view: RunView) -> Document:
     stages: dict[str, int] = {}
-    for (_, stage, _), n in view.broken.items():
-        stages[stage] = stages.get(stage, 0) + n
-    return {"total": view.broken_total, "by_stage": dict(sorted(stages.items()))}
+    for (_, stage, _), reasons in view.broken.items():
+        stages[stage] = stages.get(stage, 0) + sum(reasons.values())
+    return {
+        "total": view.broken_total,
+        "by_stage": dict(sorted(stages.items())),
+        "reasons": view.broken_reasons,
+    }
 
 
 def _retries(retries: Mapping[Role, int]) -> Document:

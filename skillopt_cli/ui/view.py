@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -44,7 +45,7 @@ class RunView:
         standing: scores of the current and the best skill under the gate metric.
         stages: stages at work, in the order they began; more than one when they overlap.
         tests: by label (seed, best, final, no_skill, eval).
-        broken: attempts without a score, by stage.
+        broken: attempts without a score, by stage and reason.
         degraded: weaker paths taken, by step (0 before the first, `TESTING` in tests) and place.
         time: of the latest fact, in Unix seconds.
         deserted: whether the last process is gone without having stated an ending.
@@ -66,7 +67,7 @@ class RunView:
     last_retry: CallRetried | None = None
     made: int = 0
     recalled: int = 0
-    broken: Mapping[StageKey, int] = field(default_factory=dict)
+    broken: Mapping[StageKey, Mapping[str, int]] = field(default_factory=dict)
     degraded: Mapping[tuple[int, str], int] = field(default_factory=dict)
     last_degraded: Degraded | None = None
     preflight: Mapping[Role, str] = field(default_factory=dict)
@@ -111,7 +112,15 @@ class RunView:
     @property
     def broken_total(self) -> int:
         """Attempts that ended without a score."""
-        return sum(self.broken.values())
+        return sum(self.broken_reasons.values())
+
+    @property
+    def broken_reasons(self) -> dict[str, int]:
+        """How often attempts were broken for each reason, the most frequent first."""
+        reasons: Counter[str] = Counter()
+        for counts in self.broken.values():
+            reasons.update(counts)
+        return dict(sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0])))
 
     @property
     def degraded_by_place(self) -> dict[str, int]:
