@@ -24,6 +24,7 @@ from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.core.errors import Interrupted, SkillOptError
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import Session
+from skillopt_cli.plugins import at_fault
 from skillopt_cli.store.files import EVENTS, FileStore, replace_text
 from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.lock import holder
@@ -87,9 +88,11 @@ def _crash(folder: Path, secrets: Secrets, error: Exception) -> SkillOptError:
     text = "".join(traceback.format_exception(error))
     replace_text(folder / CRASH, secrets.hide(text))
     what = secrets.hide(" ".join(f"{type(error).__name__}: {error}".split()))
+    culprit = at_fault(error)
+    whom = "tell its authors" if culprit else f"report it with the run folder {folder}"
     return SkillOptError(
-        f"internal error: {what}",
-        f"report it with the run folder {folder}: its {CRASH} says where it happened",
+        f"{culprit} failed: {what}" if culprit else f"internal error: {what}",
+        f"{whom}: {folder / CRASH} says where it happened",
     )
 
 

@@ -135,7 +135,8 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         _check_abilities(run)
         seed = order.skill or seed_skill(config.env, benchmark.seed_skill)
         record_conditions(folder, run, seed, allow_drift=order.allow_drift)
-        yield Session(run, seed, _started(folder, run, order, models), models.live), doors
+        started = _started(folder, run, order, models)
+        yield Session(run, seed, started, models.live, models.checks), doors
 
 
 def _harmless(environment: Mapping[str, str]) -> dict[str, str]:

@@ -116,7 +116,9 @@ def test_a_bug_leaves_its_traceback_in_the_run_folder_and_says_where(
     crashing(place, monkeypatch, tmp_path_factory.mktemp("site"))
     ended = refused(1, "train", "crashing", "--set", "model.backend=simulated", "--run-id", "a")
     folder = Path("outputs/crashing/a")
-    assert ended.error == "error: internal error: ZeroDivisionError: a fault of the plug-in"
+    assert ended.error == (
+        "error: the benchmark plug-in `crashing` failed: ZeroDivisionError: a fault of the plug-in"
+    )
     assert str(folder) in ended.hint
     assert "crash.txt" in ended.hint
     crash = (folder / "crash.txt").read_text(encoding="utf-8")
