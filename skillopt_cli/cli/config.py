@@ -11,7 +11,7 @@ import typer
 
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption
 from skillopt_cli.cli.show import show_json, show_table
-from skillopt_cli.cli.wishes import with_run_flags
+from skillopt_cli.cli.wishes import EVERY, with_run_flags
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.importer import import_config
@@ -23,7 +23,7 @@ app = typer.Typer(help="Settings and where they come from.", no_args_is_help=Tru
 
 
 @app.command("show")
-@with_run_flags
+@with_run_flags(*EVERY)
 def show(*, benchmark: BenchmarkArgument = None, json: JsonOption = False, wishes: Wishes) -> None:
     """Print every effective value with the layer it came from."""
     rows = settle(replace(wishes, roles=()), read_environment()).rows()

@@ -69,7 +69,7 @@ def compare_skills(
         return
     if a is None or b is None:
         raise UsageError("two skills to compare are needed", _USAGE)
-    first, second = (named_skill(_by_id(name, out_root)) for name in (a, b))
+    first, second = (named_skill(by_id(name, out_root)) for name in (a, b))
     difference = diff_skills(first, second)
     applied = None
     if apply is not None:
@@ -117,7 +117,7 @@ def _name(path: Path | None) -> str | None:
     return None if path is None else str(path)
 
 
-def _by_id(name: str, out_root: Path) -> str:
+def by_id(name: str, out_root: Path) -> str:
     """The name of a skill with a run's folder in place of its id."""
     run, colon, which = name.partition(":")
     if Path(name).exists() or Path(run).exists() or not list(out_root.glob(f"*/{run}/{CONFIG}")):

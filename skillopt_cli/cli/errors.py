@@ -13,7 +13,7 @@ from rich.text import Text
 from skillopt_cli.cli.show import console_on
 from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.config.environment import read_environment
-from skillopt_cli.core.errors import ConfigError, DataError, SkillOptError, UsageError
+from skillopt_cli.core.errors import ConfigError, DataError, Interrupted, SkillOptError, UsageError
 
 _ADVICE = re.compile(r"[.:]? *\(?(?:Did you mean|Possible options:) (?P<names>.*?)\)?\Z", re.DOTALL)
 # Literals as the parser sets them: in quotes, and options bare.
@@ -39,6 +39,9 @@ def errors_shown() -> Iterator[None]:
             raise
         _show(translated)
         raise typer.Exit(translated.exit_code) from None
+    except KeyboardInterrupt:
+        _show(Interrupted("stopped by the user"))
+        raise typer.Exit(Interrupted.exit_code) from None
     except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
     except OSError as error:

@@ -10,7 +10,7 @@ import typer
 
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption, RunId
 from skillopt_cli.cli.running import carry_out
-from skillopt_cli.cli.wishes import with_run_flags
+from skillopt_cli.cli.wishes import EVERY, with_run_flags
 from skillopt_cli.compose.build import Order
 from skillopt_cli.compose.folder import new_folder
 from skillopt_cli.compose.settings import Wishes, settle
@@ -19,11 +19,11 @@ from skillopt_cli.engine.session import train_session
 from skillopt_cli.ui.words import out_of, pair, score
 
 
-@with_run_flags
+@with_run_flags(*EVERY)
 def train(
     *,
     benchmark: BenchmarkArgument = None,
-    run_id: RunId = "",
+    run_id: RunId = None,
     json: JsonOption = False,
     wishes: Wishes,
 ) -> None:

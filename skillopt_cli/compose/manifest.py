@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from skillopt_cli import __version__
+from skillopt_cli.compose.folder import anchored
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import flatten
 from skillopt_cli.core.errors import DataError, DriftRefused
@@ -105,7 +106,8 @@ def refuse_drift(changes: list[str]) -> None:
 
 def binding(config: RunConfig) -> dict[str, Any]:
     """The settings that can alter a text or a score, by dotted key."""
-    return {key: value for key, value in flatten(config.model_dump(mode="json")) if not _free(key)}
+    values = flatten(anchored(config).model_dump(mode="json"))
+    return {key: value for key, value in values if not _free(key)}
 
 
 def _free(key: str) -> bool:

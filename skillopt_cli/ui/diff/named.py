@@ -22,12 +22,14 @@ class NamedSkill:
         name: as written on the command line.
         run: the run folder it lies in, None outside of runs.
         step: the step it was in force after, None where the name does not say.
+        path: its file.
     """
 
     name: str
     text: str
     run: Path | None = None
     step: int | None = None
+    path: Path | None = None
 
 
 def named_skill(name: str) -> NamedSkill:
@@ -42,7 +44,7 @@ def named_skill(name: str) -> NamedSkill:
         DataError: the file is not UTF-8 text.
     """
     path, run, step = _locate(name)
-    return NamedSkill(name, _read(path), run, step)
+    return NamedSkill(name, _read(path), run, step, path)
 
 
 def seed_of(run: Path) -> str:
@@ -59,7 +61,9 @@ def _read(path: Path) -> str:
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text (byte {error.start})") from error
+        raise DataError(
+            f"{path} is not UTF-8 text (byte {error.start})", "name a Markdown file"
+        ) from error
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", _HINT) from error
 
