@@ -184,9 +184,14 @@ def await_moment(
             time.sleep(0.0001)
 
 
-def in_stage(stage: str) -> Trigger:
-    """The moment the stage begins."""
-    return lambda line: _STARTED in line and f'"stage":"{stage}"' in line
+def in_stage(stage: str, passed: int = 0) -> Trigger:
+    """The moment the stage begins, after it began `passed` times."""
+    left = iter(range(passed))
+
+    def begins(line: str) -> bool:
+        return _STARTED in line and f'"stage":"{stage}"' in line and next(left, None) is None
+
+    return begins
 
 
 def after_lines(n: int) -> Trigger:

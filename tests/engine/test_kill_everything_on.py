@@ -41,11 +41,13 @@ def switched_on(mode: str) -> tuple[str, ...]:
     return tuple(text for setting in settings for text in ("--set", setting))
 
 
-def moment(rng: Random, stage: str) -> tuple[Trigger, float]:
-    """When to kill: in a stage, "" for anywhere."""
+def moment(rng: Random, stage: str, passed: int) -> tuple[Trigger, float]:
+    """When to kill: in a stage that began `passed` times before, "" for anywhere."""
     if not stage:
         return after_lines(rng.randint(5, 80)), rng.uniform(0, 0.01)
-    return in_stage(stage), 0.0 if stage in ("update", "meta_skill") else rng.uniform(0, 0.004)
+    return in_stage(stage, passed), 0.0 if stage in ("update", "meta_skill") else rng.uniform(
+        0, 0.004
+    )
 
 
 def result(patient: Patient) -> dict[str, object]:
@@ -70,7 +72,9 @@ def kill_in(home: Path, mode: str, stages: tuple[str, ...]) -> Counter[str]:
     """Kill runs in each of the stages until each was hit as often as it is listed; where it hit."""
     prepare(home)
     rules = "".join(f"- {rule(family)}\n" for family in range(FAMILIES) if family % 2)
-    (home / "seed.md").write_text(f"{seed_skill()}{rules}", encoding="utf-8")
+    # Only an update needs a long skill to be hit in.
+    begin = seed_skill() if "update" in stages else "# Reading\n\nAnswer the question.\n\n"
+    (home / "seed.md").write_text(begin + rules, encoding="utf-8")
     wanted, hits, rng = Counter(stages), Counter[str](), Random(20260131)
     extra = switched_on(mode)
     with model_server(
@@ -81,18 +85,21 @@ def kill_in(home: Path, mode: str, stages: tuple[str, ...]) -> Counter[str]:
         check_part(whole)
         expected = result(whole)
         patient = Patient(home, server, "run-0", extra)
+        passed = 0
         for nth in range(4 * len(stages)):
             left = list((wanted - hits).elements())
             if not left:
                 break
-            life = patient.live(*moment(rng, left[0]))
+            life = patient.live(*moment(rng, left[0], passed))
             reference.check_calls(life)
-            if life.code is None:
-                # Anywhere counts wherever it was.
-                hits[left[0] if not left[0] else life.stage or "between stages"] += 1
-            else:
+            if life.code == 0:
                 assert result(patient) == expected
-                patient = Patient(home, server, f"run-{nth + 1}", extra)
+                patient, passed = Patient(home, server, f"run-{nth + 1}", extra), 0
+                continue
+            where = (life.stage or "between stages") if left[0] else ""
+            hits[where] += 1
+            # What the journal answers is over too soon to be hit; a later step's is not there yet.
+            passed = 0 if where == left[0] else passed + 1
         reference.check_calls(patient.live())
         assert result(patient) == expected
     return hits
