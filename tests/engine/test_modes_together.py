@@ -15,7 +15,7 @@ from skillopt_cli.core.events import (
     SlowUpdateDecided,
     StepStarted,
 )
-from skillopt_cli.core.skill import FRONT_MATTER, SLOW_UPDATE, SkillDocument
+from skillopt_cli.core.skill import APPENDIX, FRONT_MATTER, SLOW_UPDATE, SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.stages import measure
@@ -36,6 +36,10 @@ FACTORS: dict[str, dict[str, tuple[str, ...]]] = {
     "meta": {
         "meta": ("optimizer.use_meta_skill=true",),
         "no_meta": ("optimizer.use_meta_skill=false",),
+    },
+    "aware": {
+        "aware": ("optimizer.use_skill_aware_reflection=true", "model.simulated.lapse_rate=0.5"),
+        "unaware": ("optimizer.use_skill_aware_reflection=false",),
     },
     "rate": {
         mode: (f"optimizer.lr_control_mode={mode}",) for mode in ("fixed", "autonomous", "none")
@@ -110,7 +114,7 @@ def guarded(text: str, *leaving_out: str) -> dict[str, str]:
 def test_the_cases_hold_every_pair() -> None:
     every = set().union(*map(pairs, itertools.product(*FACTORS.values())))
     assert set().union(*map(pairs, CASES)) == every
-    assert len(CASES) < 14
+    assert len(CASES) < 16
 
 
 @pytest.mark.parametrize("case", CASES, ids="-".join)
@@ -119,7 +123,7 @@ async def test_a_run_keeps_its_promises(case: Case) -> None:
     assert await train_session(toy_session(toy, store)) == 0
     state = store.load_state()
     assert state is not None
-    check_regions(store)
+    check_regions(store, *((APPENDIX,) if "aware" in case else ()))
     await check_best(toy, store, state)
     check_records(store, case)
     for nth in range(1, len(store.states) + 1):
@@ -131,15 +135,15 @@ async def test_a_run_keeps_its_promises(case: Case) -> None:
         assert outcome(stopped) == outcome(store)
 
 
-def check_regions(store: MemoryStore) -> None:
-    """No step touches a region; the slow update only its own."""
+def check_regions(store: MemoryStore, *written: str) -> None:
+    """No step touches a region but those it writes; the slow update only its own."""
     seed = store.files["skills/step_0000.md"]
     for number in range(1, len(store.states)):
         before = store.files[f"skills/step_{number - 1:04d}.md"]
         after = store.files[f"skills/step_{number:04d}.md"]
         candidate = store.files[f"steps/step_{number:04d}/candidate_skill.md"]
-        assert guarded(candidate) == guarded(before)
-        assert guarded(after, SLOW_UPDATE) == guarded(seed)
+        assert guarded(candidate, *written) == guarded(before, *written)
+        assert guarded(after, SLOW_UPDATE, *written) == guarded(seed, *written)
     assert FRONT_MATTER in guarded(store.files["best_skill.md"])
 
 
@@ -167,7 +171,7 @@ def measured_scores(store: MemoryStore) -> list[float]:
 
 
 def check_records(store: MemoryStore, case: Case) -> None:
-    mode, rate = case[0], case[4]
+    mode, rate = case[0], case[list(FACTORS).index("rate")]
     control = "none" if mode == "full_rewrite_minibatch" else rate
     events = [fact.event for fact in store.facts()]
     records = fold_history(store.facts())
