@@ -49,8 +49,9 @@ test-all: $(VENV)/.dev ## Run all tests, slow ones with real components included
 docs: $(VENV)/.dev ## Check the docs: pages fresh, snippets run
 	$(PYTEST) tests/docs
 
-snap: $(VENV)/.dev ## Write the generated docs pages anew
+snap: $(VENV)/.dev ## Write the generated docs pages, plots and tables anew (some minutes)
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/examples/worlds/run_all.py --full
 
 build: $(VENV)/.dev ## Build wheel and sdist into dist/
 	$(BIN)/python -m build

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from importlib.metadata import EntryPoint, entry_points
+from traceback import walk_tb
 from typing import TypeVar
 
 from skillopt_cli.core.errors import ConfigError
@@ -76,3 +77,31 @@ def _find(group: str, what: str, name: str) -> EntryPoint:
         f"there is no {what} `{name}`",
         f"did you mean `{close[0]}`?" if close else f"{what}s: {listed}",
     )
+
+
+def at_fault(error: BaseException) -> str | None:
+    """The plug-in whose code an error was raised in, for people; None when it was ours.
+
+    The innermost frame that belongs to us or to a plug-in decides: what a library raises is the
+    fault of whoever called it, and what we raise while a plug-in calls us is our own.
+    """
+    ours = __name__.partition(".")[0]
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    for module in reversed(modules):
+        root = module.partition(".")[0]
+        if root == ours:
+            return None
+        found = sorted(_plugins_of(root), key=lambda plugin: plugin[0] != module)
+        if found:
+            return found[0][1]
+    return None
+
+
+def _plugins_of(package: str) -> list[tuple[str, str]]:
+    """The plug-ins a package offers: the module of each, and what it is called."""
+    return [
+        (point.module, f"the {what} plug-in `{point.name}`")
+        for group, what in ((BENCHMARKS, "benchmark"), (BACKENDS, "backend"))
+        for point in entry_points(group=group)
+        if point.module.partition(".")[0] == package
+    ]

@@ -240,6 +240,8 @@ class BenchmarkSpec:
         options: names of the `env.*` keys it understands beyond the shared ones.
         prepare: downloads the full data into a folder; None when there is nothing to download.
         sample: the bundled sample's folder, None when there is none.
+        prompts: texts in the place of the optimizer's prompts of these names, such as
+            "analyst_error".
     """
 
     name: str
@@ -248,3 +250,4 @@ class BenchmarkSpec:
     options: frozenset[str] = frozenset()
     prepare: Callable[[Path, Path | None], Mapping[Split, int]] | None = None
     sample: Path | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)

@@ -41,9 +41,7 @@ class Ended:
 
     @property
     def hint(self) -> str:
-        """The last one: the display of a run gives its own before."""
-        hints = [line for line in self.err.splitlines() if line.startswith("hint: ")]
-        return hints[-1] if hints else ""
+        return next((line for line in self.err.splitlines() if line.startswith("hint: ")), "")
 
 
 def skillopt(*arguments: object, **variables: str) -> Ended:
@@ -63,6 +61,9 @@ def refused(code: int, *arguments: object, **variables: str) -> Ended:
     assert sum(line.startswith("error: ") for line in ended.err.splitlines()) == 1
     assert not ended.error.endswith(".")
     assert ended.hint and not ended.hint.endswith(".")
+    sentence = ended.error.removeprefix("error: ")
+    assert ended.err.count(sentence) == 1, "the display said it too"
+    assert sum("hint: " in line for line in ended.err.splitlines()) == 1
     return ended
 
 

@@ -7,7 +7,15 @@ from typing import Self
 
 from skillopt_cli.core.errors import RequestRefused, TransientError
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Attempt, Brief, ChatRequest, Ending, Message, Usage
+from skillopt_cli.core.task import (
+    CUT_SHORT,
+    Attempt,
+    Brief,
+    ChatRequest,
+    Ending,
+    Message,
+    Usage,
+)
 from skillopt_cli.ports import ChatBackend, Executor
 
 RENDERING = "chat_agent/1"
@@ -44,7 +52,8 @@ class ChatAgent:
             return Attempt("", asked, Usage(), "broken", reason)
         messages = (*asked, Message("assistant", reply.text))
         ending: Ending = "answered" if reply.text.strip() else "gave_up"
-        return Attempt(reply.text, messages, reply.usage, ending)
+        why = CUT_SHORT if ending == "gave_up" and reply.finish == "length" else ""
+        return Attempt(reply.text, messages, reply.usage, ending, why)
 
     async def __aenter__(self) -> Self:
         if isinstance(self._chat, AbstractAsyncContextManager):

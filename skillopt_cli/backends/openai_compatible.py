@@ -147,7 +147,9 @@ def open_openai_compatible(role: RoleSettings) -> OpenAICompatible:
     sampling = Sampling(
         role.model, role.max_completion_tokens, role.temperature, role.reasoning_effort
     )
-    place = Place(role.model, public_url(url), SecretStr(key) if key else None)
+    secret = SecretStr(key) if key else None
+    variables = tuple(f"{prefix}_API_KEY" for prefix in _prefixes(role.role))
+    place = Place(role.model, public_url(url), secret, variables)
     return OpenAICompatible(client, sampling, place)
 
 
@@ -169,7 +171,7 @@ def resolve(role: Role, environment: Mapping[str, str]) -> tuple[str, str, str]:
         The base URL, the name of the variable that holds the key, and the model; "" for what is
         not set. A key alone means OpenAI's own URL, which a configuration file may still change.
     """
-    prefixes = (f"{role.upper()}_OPENAI_COMPATIBLE", "OPENAI_COMPATIBLE", "OPENAI")
+    prefixes = _prefixes(role)
 
     def variable(suffix: str, among: tuple[str, ...]) -> str:
         names = (f"{prefix}_{suffix}" for prefix in among)
@@ -179,6 +181,10 @@ def resolve(role: Role, environment: Mapping[str, str]) -> tuple[str, str, str]:
     url = environment.get(variable("BASE_URL", prefixes), "").strip()
     model = environment.get(variable("MODEL", prefixes[:2]), "").strip()
     return url, key, model
+
+
+def _prefixes(role: Role) -> tuple[str, ...]:
+    return f"{role.upper()}_OPENAI_COMPATIBLE", "OPENAI_COMPATIBLE", "OPENAI"
 
 
 def missing(environment: Mapping[str, str]) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
+import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -51,11 +53,13 @@ class Place:
     Attributes:
         url: the base URL without credentials and query.
         secret: the key, so that it can be taken out of what a server echoes.
+        variables: names of the variables a key could stand in, for who gave none.
     """
 
     model: str
     url: str
     secret: SecretStr | None
+    variables: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"model `{self.model}` at {self.url}"
@@ -90,10 +94,38 @@ def translated(error: openai.OpenAIError, place: Place) -> BackendError:
     if isinstance(error, openai.APITimeoutError):
         return CallTimedOut(f"{place} did not answer in time")
     if isinstance(error, openai.APIConnectionError):
-        return NetworkFailed(f"{place} could not be reached", "check that the server is running")
+        return _unreached(error, place)
     if isinstance(error, openai.APIStatusError):
         return _by_status(error, place)
     return ServerFailed(f"{place} gave no usable answer: {place.scrubbed(str(error))}")
+
+
+def _unreached(error: BaseException, place: Place) -> NetworkFailed:
+    """Our error for a connection that could not be made, by what stands at its root."""
+    roots = list(_causes(error))
+    if any(isinstance(root, socket.gaierror) for root in roots):
+        host = urlsplit(place.url).hostname
+        return NetworkFailed(
+            f"{place} could not be reached: the host `{host}` is unknown",
+            "check the spelling of base_url, and the network",
+        )
+    if any(isinstance(root, ConnectionRefusedError) for root in roots):
+        return NetworkFailed(
+            f"{place} could not be reached: the connection was refused",
+            "check that the server is running, and the port in base_url",
+        )
+    return NetworkFailed(f"{place} could not be reached", "check that the server is running")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and all that it was raised from; several attempts to connect come as a group."""
+    yield error
+    if isinstance(error, BaseExceptionGroup):
+        for part in error.exceptions:
+            yield from _causes(part)
+    cause = error.__cause__ or error.__context__
+    if cause is not None:
+        yield from _causes(cause)
 
 
 def _by_status(error: openai.APIStatusError, place: Place) -> BackendError:
@@ -106,6 +138,10 @@ def _by_status(error: openai.APIStatusError, place: Place) -> BackendError:
     if "model_not_found" in codes or (status == 404 and _NO_MODEL.search(text)):
         hint = "check the spelling of the model's name, and that the key may use it"
         return UnknownModel(f"{place} does not exist ({said})", hint)
+    if status == 401 and place.secret is None:
+        names = ", ".join(place.variables)
+        hint = f"set one of {names}, or name the variable that holds it in api_key_env"
+        return AuthFailed(f"{place} wants a key, and no key was given ({said})", hint)
     if status in (401, 403):
         hint = "check that the variable named by api_key_env holds a valid key for this server"
         return AuthFailed(f"{place} refused the key ({said})", hint)

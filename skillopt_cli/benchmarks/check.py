@@ -10,6 +10,7 @@ from typing import Literal
 
 from skillopt_cli.benchmarks.choice import LETTERS, choices_fault, chosen
 from skillopt_cli.core.task import SPLITS, Attempt, Split, Task
+from skillopt_cli.core.words import count
 from skillopt_cli.ports import Benchmark
 
 Level = Literal["error", "warning", "info"]
@@ -58,10 +59,12 @@ async def check_data(benchmark: Benchmark, at_most: int = 200) -> list[Finding]:
     probes = [await _probe(benchmark, task) for task in _evenly(tasks, at_most)]
     found = [
         *_scoring(probes),
+        *_identities(tasks),
         *_repeats(benchmark, tasks),
         *_one_answer(probes),
         *_one_position(probes),
         *_one_option(probes),
+        *_one_pattern(tasks),
         *_sizes(tasks),
         *_kinds(tasks),
     ]
@@ -95,19 +98,32 @@ def _scoring(probes: Sequence[_Probe]) -> Iterator[Finding]:
     if wrong:
         yield Finding(
             "error",
-            f"the reference itself does not score 1.0 on {len(wrong)} of {n} tasks: {_some(wrong)}",
+            "the reference itself does not score 1.0 on"
+            f" {len(wrong)} of {_tasks(n)}: {_some(wrong)}",
             "no skill can win there; mend the reference or choose another scorer",
         )
     if free:
         yield Finding(
             "error",
-            f"an empty answer scores above 0 on {len(free)} of {n} tasks: {_some(free)}",
+            f"an empty answer scores above 0 on {len(free)} of {_tasks(n)}: {_some(free)}",
             "give these tasks a reference that says something",
         )
     if unknown:
         yield Finding(
             "info",
-            f"{len(unknown)} of {n} tasks show no reference, so it was not tried on the scorer",
+            f"no reference is shown by {len(unknown)} of {_tasks(n)},"
+            " so it was not tried on the scorer",
+        )
+
+
+def _identities(tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:
+    ids = Counter(task.id for part in tasks.values() for task in part)
+    repeated = [task_id for task_id, times in ids.items() if times > 1]
+    if repeated:
+        yield Finding(
+            "error",
+            f"{len(repeated)} task ids stand for more than one task: {_some(repeated)}",
+            "give each task an id of its own, over all splits",
         )
 
 
@@ -125,13 +141,13 @@ def _repeats(benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]) -> Ite
     if across:
         yield Finding(
             "error",
-            f"{len(across)} tasks stand in two splits under different ids: {_some(across)}",
+            f"{_tasks(len(across))} in two splits under different ids: {_some(across)}",
             "keep each in one split, else the test measures memory",
         )
     if within:
         yield Finding(
             "warning",
-            f"{len(within)} tasks repeat another of their split: {_some(within)}",
+            f"{_tasks(len(within))} seen before in the same split: {_some(within)}",
             "a repeated task counts double",
         )
 
@@ -140,11 +156,11 @@ def _one_answer(probes: Sequence[_Probe]) -> Iterator[Finding]:
     answers = [" ".join(p.expected[0].split()).casefold() for p in probes if p.expected]
     if len(answers) < ENOUGH:
         return
-    answer, count = Counter(answers).most_common(1)[0]
-    if 2 * count >= len(answers):
+    answer, times = Counter(answers).most_common(1)[0]
+    if 2 * times >= len(answers):
         yield Finding(
-            "error" if count == len(answers) else "warning",
-            f'always answering "{answer[:60]}" scores {count / len(answers):.2f}',
+            "error" if times == len(answers) else "warning",
+            f'always answering "{answer[:60]}" scores {times / len(answers):.2f}',
             "balance the answers, else a skill learns this one",
         )
 
@@ -153,14 +169,14 @@ def _one_position(probes: Sequence[_Probe]) -> Iterator[Finding]:
     placed = [(len(options), right) for options, right in _choices(probes)]
     if len(placed) < ENOUGH:
         return
-    position, count = Counter(right for _, right in placed).most_common(1)[0]
+    position, times = Counter(right for _, right in placed).most_common(1)[0]
     n = len(placed)
     chance = sum(1 / size for size, _ in placed) / n
     spread = math.sqrt(chance * (1 - chance) / n)
-    if count / n > chance + 3 * spread:
+    if times / n > chance + 3 * spread:
         yield Finding(
-            "error" if count == n else "warning",
-            f"option {LETTERS[position]} is right in {count} of {n} tasks, "
+            "error" if times == n else "warning",
+            f"option {LETTERS[position]} is right in {times} of {_tasks(n)}, "
             f"where {chance * n:.0f} would be chance",
             "shuffle the options of each task",
         )
@@ -177,9 +193,26 @@ def _one_option(probes: Sequence[_Probe]) -> Iterator[Finding]:
         if times >= ENOUGH and right[text] >= 0.9 * times:
             yield Finding(
                 "error" if right[text] == times else "warning",
-                f'the option "{text[:60]}" is right in {right[text]} of {times} tasks with it',
+                f'the option "{text[:60]}" is right in {right[text]} of {_tasks(times)} with it',
                 "offer it where it is wrong too, else a skill learns to pick it",
             )
+
+
+def _one_pattern(tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:
+    """A pattern that many tasks share cannot tell what any one of them asks for."""
+    patterns = Counter(
+        task.data["pattern"] for part in tasks.values() for task in part if "pattern" in task.data
+    )
+    if not patterns:
+        return
+    total, shared = patterns.total(), patterns.most_common(1)[0][1]
+    if shared > 1 and 2 * shared >= total:
+        yield Finding(
+            "warning",
+            f"one pattern decides {shared} of {_tasks(total)}: any answer of that form is right,"
+            " whatever the task asks",
+            "give each record a `pattern` of its own, unless the form is all you want to train",
+        )
 
 
 def _choices(probes: Sequence[_Probe]) -> Iterator[tuple[Sequence[str], int]]:
@@ -200,31 +233,40 @@ def _sizes(tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:
         if not n:
             yield Finding("error", f"the {split} split is empty")
         elif n < SMALL:
-            luck = (
-                f"differences below {CLEAR_WINS / n:.2f} can be luck"
-                if n > CLEAR_WINS
-                else "no difference can be told from luck"
-            )
             yield Finding(
                 "warning",
-                f"the {split} split has {n} tasks: scores move in steps of {1 / n:.2f}, and {luck}",
+                f"the {split} split has {_tasks(n)}: {luck_words(n)}",
                 f"use {SMALL} tasks or more",
             )
     if not tasks["train"]:
         yield Finding("error", "the train split is empty")
 
 
+def luck_words(n: int) -> str:
+    """The smallest differences that scores over `n` tasks can show, and can be trusted in."""
+    luck = (
+        f"differences below {CLEAR_WINS / n:.2f} can be luck"
+        if n > CLEAR_WINS
+        else "no difference can be told from luck"
+    )
+    return f"scores move in steps of {1 / n:.2f}, and {luck}"
+
+
 def _kinds(tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:
     kinds = Counter(task.kind for part in tasks.values() for task in part)
-    blank = sum(count for kind, count in kinds.items() if not kind.strip())
+    blank = sum(n for kind, n in kinds.items() if not kind.strip())
     if blank:
-        yield Finding("warning", f"{blank} tasks have no kind", "give each record a `kind`")
+        yield Finding("warning", f"{_tasks(blank)} without a kind", "give each record a `kind`")
     elif len(kinds) == 1:
         yield Finding(
             "info",
             f"all tasks are of kind `{next(iter(kinds))}`",
             "give records a `kind` to see scores by kind",
         )
+
+
+def _tasks(n: int) -> str:
+    return count(n, "task")
 
 
 def _some(names: Sequence[str]) -> str:

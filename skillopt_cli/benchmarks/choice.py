@@ -6,6 +6,8 @@ import re
 import string
 from collections.abc import Sequence
 
+from skillopt_cli.core.words import count
+
 LETTERS = string.ascii_uppercase
 _EDGES = string.whitespace + ".,;:!?\"'*_`()[]{}"
 _ALONE = re.compile(r"\W*(?:(?:the|answer|option|choice|is)\W+)*([a-z])\W*", re.IGNORECASE)
@@ -21,7 +23,7 @@ def lettered(choices: Sequence[str]) -> str:
 def choices_fault(choices: Sequence[str]) -> str:
     """Why these options cannot be told apart, "" when they can."""
     if not 2 <= len(choices) <= len(LETTERS):
-        return f"`choices` holds {len(choices)} option(s), not 2 to {len(LETTERS)}"
+        return f"`choices` holds {count(len(choices), 'option')}, not 2 to {len(LETTERS)}"
     texts = [_plain(choice) for choice in choices]
     for i, text in enumerate(texts):
         if not text:

@@ -17,8 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from skillopt_cli.benchmarks.choice import lettered
 from skillopt_cli.benchmarks.options import refuse_unknown
 from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.scorers import Scorer, ScorerName, make_scorer
+from skillopt_cli.benchmarks.scorers import Scorer, ScorerName, make_scorer, pattern_fault
 from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.config.wording import fault_words, nearest
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
@@ -105,12 +106,15 @@ def open_folder(request: BenchmarkRequest) -> Benchmark:
 def _validated(request: BenchmarkRequest) -> tuple[FolderOptions, Scorer]:
     try:
         options = FolderOptions.model_validate(dict(request.options))
-        return options, make_scorer(options.scorer, options.tolerance)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ConfigError(f"env.{first['loc'][0]}: {first['msg']}") from error
+        fault = error.errors(include_url=False)[0]
+        raise ConfigError(f"`env.{fault['loc'][0]}`{fault_words(fault)}", nearest(fault)) from None
+    if options.scorer == "regex" and options.pattern and (why := pattern_fault(options.pattern)):
+        raise ConfigError(f"`env.pattern` {why}", "try it with Python's `re.search`")
+    try:
+        return options, make_scorer(options.scorer, options.tolerance)
     except ValueError as error:
-        raise ConfigError(f"env.tolerance: {error}") from error
+        raise ConfigError(f"`env.tolerance`: {error}") from None
 
 
 def _task(record: Record, options: FolderOptions, scorer: Scorer) -> Task:

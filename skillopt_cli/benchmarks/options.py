@@ -20,9 +20,9 @@ def refuse_unknown(options: Mapping[str, Any], known: Collection[str], benchmark
             continue
         near = difflib.get_close_matches(key, known, n=1)
         if near:
-            hint = f"did you mean env.{near[0]}"
+            hint = f"did you mean `env.{near[0]}`?"
         elif known:
-            hint = "its options are " + ", ".join(f"env.{name}" for name in sorted(known))
+            hint = "its options are " + ", ".join(f"`env.{name}`" for name in sorted(known))
         else:
             hint = "it has no options of its own"
-        raise ConfigError(f"env.{key} is not an option of the {benchmark} benchmark", hint)
+        raise ConfigError(f"`env.{key}` is not an option of the {benchmark} benchmark", hint)

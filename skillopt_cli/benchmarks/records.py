@@ -142,7 +142,7 @@ def single_file(path: Path) -> Path:
             "name the file itself, or use env.split_dir for a folder of three splits",
         )
     if not path.exists():
-        raise DataError(f"{path} does not exist")
+        raise DataError(f"{path.absolute()} does not exist")
     if path.suffix not in SUFFIXES:
         raise DataError(f"{path} is neither a .json nor a .jsonl file")
     return path

@@ -73,6 +73,15 @@ def make_scorer(name: ScorerName, tolerance: str | float = 0) -> Scorer:
     }[name]
 
 
+def pattern_fault(pattern: str) -> str:
+    """Why a pattern cannot tell right from wrong answers, "" when it might."""
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"is not a regular expression ({error})"
+    return "is found in an empty answer" if compiled.search("") else ""
+
+
 _SHORT = "End with the final answer alone between tags: <answer>final answer</answer>"
 _NUMBER = "End with the number alone between tags: <answer>number</answer>"
 _LETTER = "End with the letter of your choice between tags: <answer>letter</answer>"
@@ -99,11 +108,8 @@ def _needs_numbers(data: Mapping[str, Any]) -> str:
 def _needs_pattern(data: Mapping[str, Any]) -> str:
     if "pattern" not in data:
         return "`pattern` is missing, in the record and in env.pattern"
-    try:
-        pattern = re.compile(data["pattern"])
-    except (re.error, RecursionError, OverflowError) as error:
-        return f"`pattern` is not a regular expression ({error})"
-    return "`pattern` is found in an empty answer" if pattern.search("") else ""
+    fault = pattern_fault(data["pattern"])
+    return f"`pattern` {fault}" if fault else ""
 
 
 def _needs_choices(data: Mapping[str, Any]) -> str:

@@ -96,7 +96,7 @@ def split_files(folder: Path) -> dict[Split, Path]:
         DataError: a split's folder or file is missing, or selection/ and val/ both exist.
     """
     if not folder.is_dir():
-        raise DataError(f"the split folder {folder} does not exist", _LAYOUT)
+        raise DataError(f"the split folder {folder.absolute()} does not exist", _LAYOUT)
     files: dict[Split, Path] = {}
     for split in SPLITS:
         found = [folder / name for name in FOLDERS[split] if (folder / name).is_dir()]

@@ -8,7 +8,17 @@ import typer
 from typer.core import TyperGroup
 
 from skillopt_cli import __version__
-from skillopt_cli.cli import config, data, evaluate, plugins, resume, runs, skill, train
+from skillopt_cli.cli import (
+    config,
+    data,
+    diff_skills,
+    evaluate,
+    gate_report,
+    plugins,
+    resume,
+    runs,
+    train,
+)
 from skillopt_cli.cli.errors import errors_shown
 
 
@@ -65,8 +75,8 @@ def root(
 app.command("train")(train.train)
 app.command("eval")(evaluate.evaluate)
 app.command("resume")(resume.resume)
-app.command("gate-report")(skill.gate_report)
-app.command("diff-skills")(skill.diff_skills)
+app.command("gate-report")(gate_report.gate_report)
+app.command("diff-skills")(diff_skills.compare_skills)
 app.add_typer(runs.app, name="runs")
 app.add_typer(plugins.benchmarks, name="benchmarks")
 app.add_typer(plugins.backends, name="backends")

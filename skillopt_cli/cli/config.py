@@ -11,18 +11,19 @@ import typer
 
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption
 from skillopt_cli.cli.show import show_json, show_table
-from skillopt_cli.cli.wishes import with_run_flags
+from skillopt_cli.cli.wishes import EVERY, with_run_flags
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.importer import import_config
 from skillopt_cli.core.errors import UsageError
+from skillopt_cli.plugins import BACKENDS, names
 from skillopt_cli.store.files import replace_text
 
 app = typer.Typer(help="Settings and where they come from.", no_args_is_help=True)
 
 
 @app.command("show")
-@with_run_flags
+@with_run_flags(*EVERY)
 def show(*, benchmark: BenchmarkArgument = None, json: JsonOption = False, wishes: Wishes) -> None:
     """Print every effective value with the layer it came from."""
     rows = settle(replace(wishes, roles=()), read_environment()).rows()
@@ -46,12 +47,12 @@ def import_(
     json: JsonOption = False,
 ) -> None:
     """Convert a configuration of the published system; what cannot be carried over is listed."""
-    imported = import_config(path)
+    imported = import_config(path, names(BACKENDS))
+    if out is not None:
+        _refuse(out)
     for key, reason in imported.left:
         typer.echo(f"not carried over: {key} ({reason})", err=True)
     if out is not None:
-        if out.exists():
-            raise UsageError(f"{out} exists already", "choose another file with --out")
         replace_text(out, imported.text())
         typer.echo(f"wrote {out}", err=True)
     if json:
@@ -59,3 +60,18 @@ def import_(
         show_json({"values": imported.values, "not_carried_over": left})
     elif out is None:
         typer.echo(imported.text(), nl=False)
+
+
+def _refuse(out: Path) -> None:
+    """Check where a file is to be written.
+
+    Raises:
+        UsageError: something is there, or the folder around it is not.
+    """
+    if out.exists():
+        raise UsageError(f"{out} exists already", "choose another file with --out")
+    if not out.parent.is_dir():
+        raise UsageError(
+            f"{out} cannot be written: there is no folder {out.parent}",
+            "make the folder, or choose another file with --out",
+        )

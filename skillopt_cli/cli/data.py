@@ -13,7 +13,7 @@ import typer
 from skillopt_cli.benchmarks.check import check_data
 from skillopt_cli.cli.options import JsonOption
 from skillopt_cli.cli.show import show_json
-from skillopt_cli.cli.wishes import with_run_flags
+from skillopt_cli.cli.wishes import DATA, FILES, with_run_flags
 from skillopt_cli.compose.build import open_benchmark
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
@@ -78,7 +78,7 @@ def prepare(
 
 
 @app.command("check")
-@with_run_flags
+@with_run_flags(*FILES, *DATA)
 def check(*, benchmark: Name, json: JsonOption = False, wishes: Wishes) -> None:
     """Check a benchmark's data: scoring, duplicates, leakage, sizes. Exits with 3 on an error."""
     config = settle(replace(wishes, roles=()), read_environment()).config

@@ -13,9 +13,12 @@ from rich.text import Text
 from skillopt_cli.cli.show import console_on
 from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.config.environment import read_environment
-from skillopt_cli.core.errors import ConfigError, DataError, SkillOptError, UsageError
+from skillopt_cli.core.errors import ConfigError, DataError, Interrupted, SkillOptError, UsageError
 
-_ADVICE = re.compile(r"[.:]? *\(?(?P<hint>(?:Did you mean|Possible options:) .*?)\)?\Z", re.DOTALL)
+_ADVICE = re.compile(r"[.:]? *\(?(?:Did you mean|Possible options:) (?P<names>.*?)\)?\Z", re.DOTALL)
+# Literals as the parser sets them: in quotes, and options bare.
+_QUOTED = re.compile(r"'([^']*)'")
+_OPTION = re.compile(r"(?<![\w`-])(--?[A-Za-z][\w-]*)(?![\w`])")
 
 
 @contextmanager
@@ -36,6 +39,9 @@ def errors_shown() -> Iterator[None]:
             raise
         _show(translated)
         raise typer.Exit(translated.exit_code) from None
+    except KeyboardInterrupt:
+        _show(Interrupted("stopped by the user"))
+        raise typer.Exit(Interrupted.exit_code) from None
     except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
     except OSError as error:
@@ -79,12 +85,15 @@ def _translated(error: typer.TyperException) -> UsageError | None:
     hint = f"`{command} --help` shows the usage"
     advice = _ADVICE.search(message)
     if advice:
-        message, hint = (
-            message[: advice.start()],
-            advice["hint"].replace("Possible options:", "did you mean"),
-        )
-    message = message.rstrip(".")
-    return UsageError(message[:1].lower() + message[1:], hint[:1].lower() + hint[1:])
+        message = message[: advice.start()]
+        hint = f"did you mean {_literals(advice['names'].rstrip('?'))}?"
+    message = _literals(message.rstrip("."))
+    return UsageError(message[:1].lower() + message[1:], hint)
+
+
+def _literals(text: str) -> str:
+    """The parser's text with its literals in backticks."""
+    return _OPTION.sub(r"`\1`", _QUOTED.sub(r"`\1`", text))
 
 
 def _secrets() -> Secrets:

@@ -11,12 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
+from skillopt_cli.cli.diff_skills import by_id
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption, RunId
 from skillopt_cli.cli.running import carry_out
 from skillopt_cli.cli.show import show_json
-from skillopt_cli.cli.wishes import with_run_flags
+from skillopt_cli.cli.wishes import FILES, MEASURING, with_run_flags
 from skillopt_cli.compose.build import Order
-from skillopt_cli.compose.folder import CONFIG, new_folder, run_of
+from skillopt_cli.compose.folder import CONFIG, EVALUATION, new_folder, run_of
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.compose.skill_init import read_skill
 from skillopt_cli.config.environment import read_environment
@@ -26,20 +27,22 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import SPLITS, Split
 from skillopt_cli.engine.session import Session, evaluate_session
 from skillopt_cli.store.files import replace_text
+from skillopt_cli.ui.diff import named_skill
 from skillopt_cli.ui.words import score
 
-SUMMARY = "eval_summary.json"
+EXAMPLE = "skillopt eval searchqa --skill FILE"
 
 
-@with_run_flags
+@with_run_flags(*FILES, *MEASURING)
 def evaluate(
     *,
     benchmark: BenchmarkArgument = None,
     skill: Annotated[
-        Path | None, typer.Option("--skill", help="Skill file; --from-scratch for no skill.")
+        str | None,
+        typer.Option("--skill", help="Skill file, run, or RUN:best, RUN:seed, RUN:3."),
     ] = None,
     split: Annotated[str, typer.Option(help="train, selection or test.")] = "test",
-    run_id: RunId = "",
+    run_id: RunId = None,
     json: JsonOption = False,
     wishes: Wishes,
 ) -> None:
@@ -50,20 +53,24 @@ def evaluate(
     """
     chosen = _split(split)
     environment = read_environment()
-    document = _skill(skill, bool(wishes.flags.get("env.from_scratch")))
-    home = run_of(skill) if skill and not (benchmark or wishes.config) else None
+    out_root = Path(str(wishes.flags.get("env.out_root", "outputs")))
+    path = _skill_file(skill, out_root, bool(wishes.flags.get("env.from_scratch")))
+    document = read_skill(path) if path else SkillDocument("")
+    home = run_of(path) if path and not (benchmark or wishes.config) else None
     if home is not None:
         wishes = replace(wishes, config=home / CONFIG)
-    config = settle(replace(wishes, roles=("target",)), environment).config
+    config = settle(replace(wishes, roles=("target",), example=EXAMPLE), environment).config
     order = Order(config, environment, skill=document)
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)
-        return _result(session, measured, chosen, str(skill or ""))
+        return _result(session, measured, chosen, skill or "")
 
-    with new_folder(config, run_id, datetime.now().astimezone()) as folder:
+    now = datetime.now().astimezone()
+    with new_folder(config, run_id, now, training=False) as folder:
         result, _ = carry_out(folder, order, work, as_json=False)
-        replace_text(folder / SUMMARY, jsonlib.dumps(result, ensure_ascii=False, indent=2) + "\n")
+        written = jsonlib.dumps(result, ensure_ascii=False, indent=2)
+        replace_text(folder / EVALUATION, f"{written}\n")
     if json:
         show_json(result)
     else:
@@ -76,14 +83,18 @@ def _split(name: str) -> Split:
     return name
 
 
-def _skill(path: Path | None, from_scratch: bool) -> SkillDocument:
-    if path is not None and from_scratch:
+def _skill_file(name: str | None, out_root: Path, from_scratch: bool) -> Path | None:
+    """The file of the skill to measure, None for no skill."""
+    if name is not None and from_scratch:
         raise UsageError("--skill and --from-scratch exclude each other", "give one of the two")
-    if path is not None:
-        return read_skill(path)
     if from_scratch:
-        return SkillDocument("")
-    raise UsageError("no skill is named", "add --skill PATH, or --from-scratch for no skill")
+        return None
+    if name is None:
+        raise UsageError("no skill is named", "add --skill FILE, or --from-scratch for no skill")
+    try:
+        return named_skill(by_id(name, out_root)).path
+    except UsageError as error:
+        raise UsageError(error.message, f"{error.hint}; --from-scratch for no skill") from None
 
 
 def _result(session: Session, measured: Measured, split: Split, skill: str) -> dict[str, Any]:

@@ -53,7 +53,8 @@ SkillInit = Annotated[str | None, typer.Option(help="Skill file to start from.")
 FromScratch = Annotated[bool, typer.Option("--from-scratch", help="Start from an empty skill.")]
 SplitDir = Annotated[str | None, typer.Option(help="Folder with train/, selection/ and test/.")]
 OutRoot = Annotated[str | None, typer.Option(help="Where run folders are made.")]
-RunId = Annotated[str, typer.Option(help="Name of the run folder; else the local time.")]
+LookupRoot = Annotated[Path, typer.Option("--out-root", help="Where run ids are looked up.")]
+RunId = Annotated[str | None, typer.Option(help="Name of the run folder; else the local time.")]
 DisplayOption = Annotated[
     Display | None, typer.Option(help="Live panel, plain lines, or nothing, on stderr.")
 ]

@@ -12,7 +12,7 @@ from skillopt_cli.cli.options import AllowDrift, JsonOption
 from skillopt_cli.cli.running import carry_out, read_view
 from skillopt_cli.cli.show import show_json
 from skillopt_cli.cli.train import show_result
-from skillopt_cli.cli.wishes import with_run_flags
+from skillopt_cli.cli.wishes import EVERY, FILES, with_run_flags
 from skillopt_cli.compose.build import Order
 from skillopt_cli.compose.folder import CONFIG, MANIFEST, find_run
 from skillopt_cli.compose.manifest import binding, config_drift, read_manifest, refuse_drift
@@ -24,7 +24,7 @@ from skillopt_cli.engine.session import train_session
 from skillopt_cli.ui.summary import summarise
 
 
-@with_run_flags
+@with_run_flags(*(flag for flag in EVERY if flag not in FILES))
 def resume(
     *,
     run: Annotated[str, typer.Argument(help="Run folder, or run id.")],

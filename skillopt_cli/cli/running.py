@@ -24,13 +24,16 @@ from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.core.errors import Interrupted, SkillOptError
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import Session
+from skillopt_cli.plugins import at_fault
 from skillopt_cli.store.files import EVENTS, FileStore, replace_text
 from skillopt_cli.store.journal import Journal
+from skillopt_cli.store.lock import holder
+from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.jsonlines import JsonLines
 from skillopt_cli.ui.live import LivePanel
 from skillopt_cli.ui.plain import PlainLines
 from skillopt_cli.ui.summary import summarise
-from skillopt_cli.ui.view import RunView, fold
+from skillopt_cli.ui.view import RunView
 
 T = TypeVar("T")
 SUMMARY = "summary.json"
@@ -85,17 +88,22 @@ def _crash(folder: Path, secrets: Secrets, error: Exception) -> SkillOptError:
     text = "".join(traceback.format_exception(error))
     replace_text(folder / CRASH, secrets.hide(text))
     what = secrets.hide(" ".join(f"{type(error).__name__}: {error}".split()))
+    culprit = at_fault(error)
+    whom = "tell its authors" if culprit else f"report it with the run folder {folder}"
     return SkillOptError(
-        f"internal error: {what}",
-        f"report it with the run folder {folder}: its {CRASH} says where it happened",
+        f"{culprit} failed: {what}" if culprit else f"internal error: {what}",
+        f"{whom}: {folder / CRASH} says where it happened",
     )
 
 
 def read_view(folder: Path) -> RunView:
     """What the facts of a run folder add up to; empty for a folder without a log."""
+    # Asked first: a run that ends meanwhile has then stated its ending.
+    nobody = holder(folder) is None
     # Reading the log needs no journal, so an in-memory one stands in.
     with Journal(Path(":memory:")) as journal, FileStore(folder, journal) as store:
-        return fold(store.facts())
+        view = fold(store.facts())
+    return replace(view, deserted=nobody and view.run is not None and view.ending is None)
 
 
 async def _until_stopped(work: Awaitable[T], doors: Doors) -> T:

@@ -12,8 +12,7 @@ from skillopt_cli.cli.running import read_view
 from skillopt_cli.cli.show import show_json, show_table
 from skillopt_cli.compose.folder import CONFIG
 from skillopt_cli.core.errors import DataError, UsageError
-from skillopt_cli.store.lock import holder
-from skillopt_cli.ui.summary import summarise
+from skillopt_cli.ui.summary import SCHEMA, summarise
 from skillopt_cli.ui.words import out_of, score
 
 app = typer.Typer(help="Runs on this machine.", no_args_is_help=True)
@@ -29,7 +28,11 @@ SHOWN = (
     "best_selection_hard",
     "baseline_selection_n",
     "baseline_selection_scored",
+    "best_selection_n",
+    "best_selection_scored",
     "baseline_test_hard",
+    "baseline_test_n",
+    "baseline_test_scored",
     "test_hard",
     "test_n",
     "test_scored",
@@ -58,6 +61,7 @@ def list_runs(
 
 def _row(folder: Path) -> dict[str, Any]:
     row: dict[str, Any] = {
+        "schema": SCHEMA,
         "folder": str(folder),
         "updated": None,
         "evaluated": [],
@@ -76,8 +80,6 @@ def _row(folder: Path) -> dict[str, Any]:
             {"label": t.label, "hard": t.hard, "n": t.n, "scored": t.scored}
             for t in view.tests.values()
         ]
-    if row["status"] == "running" and holder(folder) is None:
-        row["status"] = "interrupted"
     return row
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import typer
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
-from rich.table import Table
-from rich.text import Text
+
+from skillopt_cli.ui.table import FittedTable
 
 _NARROWEST = 80
 
@@ -41,13 +41,7 @@ def show(result: RenderableType) -> None:
 
 def show_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows under their titles, one line each where the width allows it."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in titles:
-        table.add_column(title, overflow="fold")
-    for row in rows:
-        # As texts, since brackets in a plain string would be read as markup.
-        table.add_row(*map(Text, row))
-    show(table)
+    show(FittedTable(titles, list(rows)))
 
 
 def show_json(document: Any) -> None:

@@ -10,20 +10,20 @@ import typer
 
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption, RunId
 from skillopt_cli.cli.running import carry_out
-from skillopt_cli.cli.wishes import with_run_flags
+from skillopt_cli.cli.wishes import EVERY, with_run_flags
 from skillopt_cli.compose.build import Order
 from skillopt_cli.compose.folder import new_folder
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.engine.session import train_session
-from skillopt_cli.ui.words import score
+from skillopt_cli.ui.words import out_of, pair, score
 
 
-@with_run_flags
+@with_run_flags(*EVERY)
 def train(
     *,
     benchmark: BenchmarkArgument = None,
-    run_id: RunId = "",
+    run_id: RunId = None,
     json: JsonOption = False,
     wishes: Wishes,
 ) -> None:
@@ -45,13 +45,27 @@ def train(
 def show_result(folder: Path, summary: dict[str, Any]) -> None:
     """What a training came to, on stdout: the skill's file, and its scores with n."""
     typer.echo(f"best skill: {folder / 'best_skill.md'}")
-    best, base = summary["best_selection_hard"], summary["baseline_selection_hard"]
-    typer.echo(f"selection: {score(base)} -> {score(best)} (n={summary['baseline_selection_n']})")
-    if summary.get("test_hard") is not None:
-        arms = [("seed", "baseline_test"), ("best", "test"), ("no skill", "no_skill_test")]
-        parts = [
-            f"{name} {score(summary[f'{key}_hard'])} (n={summary[f'{key}_n']})"
-            for name, key in arms
-            if summary.get(f"{key}_hard") is not None
-        ]
-        typer.echo(f"test: {', '.join(parts)}")
+    metric = summary["gate_metric"]
+    base, best = pair(summary["baseline_gate_score"], summary["best_gate_score"])
+    reach = [_reach(summary, f"{name}_selection") for name in ("baseline", "best")]
+    before = "" if reach[0] == reach[1] else f" {reach[0]}"
+    typer.echo(f"selection{_label(metric)}: {base}{before} -> {best} {reach[1]}")
+    # The tests know no mixed score, which would hide which of its parts moved.
+    kind = "soft" if metric == "soft" else "hard"
+    arms = [("seed", "baseline_test"), ("best", "test"), ("no skill", "no_skill_test")]
+    parts = [
+        f"{name} {score(summary[f'{key}_{kind}'])} {_reach(summary, key)}"
+        for name, key in arms
+        if summary.get(f"{key}_{kind}") is not None
+    ]
+    if parts:
+        typer.echo(f"test{'' if metric == 'hard' else f' ({kind})'}: {', '.join(parts)}")
+
+
+def _label(metric: str) -> str:
+    """The metric, where it is not the hard score throughout."""
+    return "" if metric == "hard" else f" ({metric})"
+
+
+def _reach(summary: dict[str, Any], name: str) -> str:
+    return f"({out_of(summary[f'{name}_scored'], summary[f'{name}_n'])})"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any
+from typing import Annotated, Any
 
 from skillopt_cli.cli import options
 from skillopt_cli.compose.settings import Wishes
@@ -38,12 +39,40 @@ _GENERAL: dict[str, Any] = {
 }
 _SWITCHES = ("from_scratch", "require_improvement")
 
+FILES = ("config", "preset")
+DATA = ("set_", "split_dir")
+MEASURING = (
+    *DATA,
+    "target_model",
+    "target_backend",
+    "workers",
+    "from_scratch",
+    "out_root",
+    "display",
+)
+EVERY = (*_GENERAL, *FLAGS)
+"""Groups of flags, for the help of a command in which the others have no effect."""
 
-def with_run_flags(command: Callable[..., None]) -> Callable[..., None]:
+
+def with_run_flags(
+    *shown: str,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the flags of a run; it receives them as one `wishes` argument.
 
     The command's own `benchmark` parameter, if it has one, goes into the wishes as well.
+
+    Args:
+        shown: flags its help lists. The others are taken all the same, so that the flags of a
+            training can be given to the commands around it.
     """
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        return _with_flags(command, shown)
+
+    return decorated
+
+
+def _with_flags(command: Callable[..., None], shown: tuple[str, ...]) -> Callable[..., None]:
     own = [p for p in signature(command, eval_str=True).parameters.values() if p.name != "wishes"]
     kinds = {**_GENERAL, **{name: option for name, (option, _) in FLAGS.items()}}
     added = [
@@ -51,7 +80,7 @@ def with_run_flags(command: Callable[..., None]) -> Callable[..., None]:
             name,
             Parameter.KEYWORD_ONLY,
             default=False if name in _SWITCHES else None,
-            annotation=option,
+            annotation=option if name in shown else _hidden(option),
         )
         for name, option in kinds.items()
     ]
@@ -75,3 +104,11 @@ def with_run_flags(command: Callable[..., None]) -> Callable[..., None]:
     wrapped.__signature__ = signature(command).replace(parameters=[*keyword, *added])  # type: ignore[attr-defined]
     wrapped.__annotations__ = {p.name: p.annotation for p in [*keyword, *added]}
     return wrapped
+
+
+def _hidden(option: Any) -> Any:
+    """An option that the help leaves out."""
+    (details,) = option.__metadata__
+    details = copy(details)
+    details.hidden = True
+    return Annotated[option.__origin__, details]

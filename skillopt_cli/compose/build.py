@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from skillopt_cli.backends.doors import Doors
-from skillopt_cli.compose.folder import CONFIG, MANIFEST, dump_config
-from skillopt_cli.compose.manifest import drift, manifest, read_manifest, refuse_drift
+from skillopt_cli.compose.conditions import record_conditions
+from skillopt_cli.compose.prompts import effective_prompts
 from skillopt_cli.compose.roles import Models, Wiring, open_models
 from skillopt_cli.compose.secrets import DiscreetStore, Secrets
 from skillopt_cli.compose.skill_init import seed_skill
+from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
-from skillopt_cli.core.errors import ConfigError, DataError
-from skillopt_cli.core.events import DriftAllowed, RunStarted
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.events import RunStarted
 from skillopt_cli.core.gate import GateRule
 from skillopt_cli.core.plan import LearningRate, TrainPlan
 from skillopt_cli.core.score import Metric
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Split, Task
 from skillopt_cli.engine.bus import Bus, Subscriber
 from skillopt_cli.engine.session import Session
 from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.plugins import load_benchmark
 from skillopt_cli.ports import Benchmark, BenchmarkRequest
 from skillopt_cli.stages import Run
-from skillopt_cli.store.files import replace_text
 from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.store.scribe import Scribe
@@ -81,35 +78,14 @@ def open_benchmark(config: RunConfig) -> Benchmark:
     )
 
 
-def splits_in_use(config: RunConfig, benchmark: Benchmark) -> dict[Split, tuple[Task, ...]]:
-    """The tasks of each split that the run will use.
+def run_prompts(config: RunConfig) -> dict[str, str]:
+    """The optimizer's prompts, those of the benchmark and of `optimizer.prompts_dir` included.
 
     Raises:
-        DataError: more train tasks are asked for than there are.
+        ConfigError: one of those has an unknown name or cannot be used.
     """
-    train = tuple(benchmark.tasks("train"))
-    wanted = config.train.train_size
-    if wanted > len(train):
-        raise DataError(
-            f"train.train_size is {wanted}, but the train split holds {len(train)} tasks",
-            "lower it, or set 0 to take the whole split",
-        )
-    evaluation = config.evaluation
-    return {
-        "train": train[: wanted or None],
-        "selection": tuple(benchmark.tasks("selection"))[: evaluation.sel_env_num or None],
-        "test": tuple(benchmark.tasks("test"))[: evaluation.test_env_num or None],
-    }
-
-
-def shipped_prompts() -> dict[str, str]:
-    """The optimizer's prompts by name."""
-    folder = files("skillopt_cli.stages") / "prompts"
-    return {
-        entry.name.removesuffix(".md"): entry.read_text(encoding="utf-8")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".md")
-    }
+    name = config.env.name
+    return effective_prompts(name, load_benchmark(name).prompts, config.optimizer.prompts_dir)
 
 
 @contextmanager
@@ -154,12 +130,13 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
             emit=emit,
             variants=models.variants,
             rule=gate_rule(config),
-            prompts=shipped_prompts(),
+            prompts=run_prompts(config),
         )
         _check_abilities(run)
         seed = order.skill or seed_skill(config.env, benchmark.seed_skill)
-        _record_conditions(folder, run, seed, allow_drift=order.allow_drift)
-        yield Session(run, seed, _started(folder, run, order, models), models.live), doors
+        record_conditions(folder, run, seed, allow_drift=order.allow_drift)
+        started = _started(folder, run, order, models)
+        yield Session(run, seed, started, models.live, models.checks), doors
 
 
 def _harmless(environment: Mapping[str, str]) -> dict[str, str]:
@@ -175,7 +152,7 @@ def train_plan(config: RunConfig, benchmark: Benchmark) -> TrainPlan:
         high=optimizer.learning_rate,
         low=optimizer.floor,
         scheduler=optimizer.lr_scheduler,
-        capped=optimizer.lr_control_mode != "none",
+        capped=optimizer.rate_control != "none",
         from_start=optimizer.lr_schedule_from_start,
     )
     return TrainPlan(train.num_epochs, size, train.batch_size, train.accumulation, train.seed, rate)
@@ -201,20 +178,6 @@ def _check_abilities(run: Run) -> None:
         )
 
 
-def _record_conditions(folder: Path, run: Run, seed: SkillDocument, *, allow_drift: bool) -> None:
-    """Write config.yaml and manifest.json, after checking them against what is there."""
-    new = manifest(run, seed)
-    path = folder / MANIFEST
-    if path.is_file():
-        changes = drift(read_manifest(path), new)
-        if not allow_drift:
-            refuse_drift(changes)
-        if changes:
-            run.emit(DriftAllowed(tuple(changes)))
-    replace_text(folder / CONFIG, dump_config(run.config))
-    replace_text(path, json.dumps(new, ensure_ascii=False, indent=1) + "\n")
-
-
 def _started(folder: Path, run: Run, order: Order, models: Models) -> RunStarted:
     state = run.store.load_state()
     training = order.skill is None
@@ -232,4 +195,5 @@ def _started(folder: Path, run: Run, order: Order, models: Models) -> RunStarted
         n_selection=sizes["selection"],
         n_test=sizes["test"],
         metric=run.metric.name,
+        recorded=run.recorded(state) if state else None,
     )

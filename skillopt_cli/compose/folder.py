@@ -17,15 +17,27 @@ from skillopt_cli.store.files import EVENTS
 CONFIG = "config.yaml"
 MANIFEST = "manifest.json"
 CRASH = "crash.txt"
+EVALUATION = "eval_summary.json"
+_PATHS = {
+    "env": ("skill_init", "split_dir", "data_path", "data_root"),
+    "optimizer": ("prompts_dir",),
+    "run": ("cache_dir",),
+}
+"""Settings that say where things lie which the run reads."""
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
 @contextmanager
-def new_folder(config: RunConfig, run_id: str, now: datetime) -> Iterator[Path]:
+def new_folder(
+    config: RunConfig, run_id: str | None, now: datetime, *, training: bool = True
+) -> Iterator[Path]:
     """The folder of a new run: `<out_root>/<benchmark>/<run_id>`.
 
     Without a run id it is the local time, with -2, -3, ... appended while the name is taken. When
     the run fails before anything happened, the folder is removed again, with those made around it.
+
+    Args:
+        training: False for an evaluation, which is made anew rather than taken up.
 
     Raises:
         UsageError: the run id exists already, or is no plain name.
@@ -33,7 +45,7 @@ def new_folder(config: RunConfig, run_id: str, now: datetime) -> Iterator[Path]:
     """
     home = Path(config.env.out_root) / config.env.name
     around = [folder for folder in (home, *home.parents) if not folder.exists()]
-    folder = _named(home, run_id) if run_id else _timed(home, now)
+    folder = _timed(home, now) if run_id is None else _named(home, run_id, training=training)
     try:
         yield folder
     except BaseException:
@@ -46,17 +58,16 @@ def new_folder(config: RunConfig, run_id: str, now: datetime) -> Iterator[Path]:
         raise
 
 
-def _named(home: Path, run_id: str) -> Path:
+def _named(home: Path, run_id: str, *, training: bool) -> Path:
     if not _RUN_ID.match(run_id):
         raise UsageError(
             f"the run id `{run_id}` is not a plain name", "use letters, digits, . _ and -"
         )
     folder = home / run_id
     if not _make(folder):
-        raise UsageError(
-            f"the run {folder} exists already",
-            f"`skillopt resume {folder}` takes it up, or choose another --run-id",
-        )
+        resumable = training and not (folder / EVALUATION).exists()
+        taken_up = f"`skillopt resume {folder}` takes it up, or " if resumable else ""
+        raise UsageError(f"the run {folder} exists already", f"{taken_up}choose another --run-id")
     return folder
 
 
@@ -92,8 +103,21 @@ def run_of(path: Path) -> Path | None:
 
 
 def dump_config(config: RunConfig) -> str:
-    """The configuration as YAML for `--config`; it holds no secret, only names of variables."""
-    return dump_yaml(config.model_dump(mode="json", exclude_none=True))
+    """The configuration as YAML for `--config`; it holds no secret, only names of variables.
+
+    Its paths are absolute, so that the run can be taken up from any folder.
+    """
+    return dump_yaml(anchored(config).model_dump(mode="json", exclude_none=True))
+
+
+def anchored(config: RunConfig) -> RunConfig:
+    """The configuration with absolute paths in the place of those from the working directory."""
+    changes = {}
+    for section, names in _PATHS.items():
+        settings = getattr(config, section)
+        found = {name: str(Path(p).absolute()) for name in names if (p := getattr(settings, name))}
+        changes[section] = settings.model_copy(update=found)
+    return config.model_copy(update=changes)
 
 
 def _make(folder: Path) -> bool:

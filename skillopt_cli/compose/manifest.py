@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from skillopt_cli import __version__
+from skillopt_cli.compose.folder import anchored
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import flatten
 from skillopt_cli.core.errors import DataError, DriftRefused
@@ -24,9 +25,10 @@ FREE = (
     "env.data_root",
     "env.split_dir",
     "env.data_path",
+    "optimizer.prompts_dir",
 )
 FREE_ENDS = (".api_key_env", ".timeout")
-"""Keys that alter no text and no score; where data lies does not matter, its content does."""
+"""Keys that alter no text and no score; where data and prompts lie does not matter."""
 
 _PARTS = {"config", "benchmark", "target", "optimizer", "seed_skill", "prompts", "splits"}
 
@@ -104,7 +106,8 @@ def refuse_drift(changes: list[str]) -> None:
 
 def binding(config: RunConfig) -> dict[str, Any]:
     """The settings that can alter a text or a score, by dotted key."""
-    return {key: value for key, value in flatten(config.model_dump(mode="json")) if not _free(key)}
+    values = flatten(anchored(config).model_dump(mode="json"))
+    return {key: value for key, value in values if not _free(key)}
 
 
 def _free(key: str) -> bool:

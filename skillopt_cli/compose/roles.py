@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import SecretStr
 
@@ -14,6 +14,7 @@ from skillopt_cli.backends.wrappers import CallPolicy, Recorded, stack
 from skillopt_cli.compose.secrets import names_a_key
 from skillopt_cli.compose.settings import ROLES, backend_name
 from skillopt_cli.config import RunConfig
+from skillopt_cli.config.sections import RetryConfig
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import Role
 from skillopt_cli.plugins import load_backend
@@ -37,7 +38,8 @@ class Models:
 
     Attributes:
         optimizer: behind the journal; None when the optimizer needs no model.
-        live: each role's model not behind the journal, to be opened and checked.
+        live: each role's model not behind the journal, to be opened.
+        checks: the same models with the few tries of a first check.
         names: what each role is called, for people.
     """
 
@@ -45,6 +47,7 @@ class Models:
     optimizer: ChatBackend | None
     variants: Variants
     live: Mapping[Role, ChatBackend]
+    checks: Mapping[Role, ChatBackend]
     names: Mapping[Role, str]
 
 
@@ -130,6 +133,7 @@ def open_models(config: RunConfig, wiring: Wiring, *, with_optimizer: bool) -> M
     """
     ceilings: dict[tuple[str, str], asyncio.Semaphore] = {}
     live: dict[Role, ChatBackend] = {}
+    checks: dict[Role, ChatBackend] = {}
     names: dict[Role, str] = {}
     agent: AgentBackend | None = None
     variants = WITH_MODEL
@@ -148,6 +152,8 @@ def open_models(config: RunConfig, wiring: Wiring, *, with_optimizer: bool) -> M
         policy = CallPolicy(role, settings.workers, settings.timeout, config.model.retry)
         guarded = Guarded(spec.open(settings), wiring.doors)
         live[role] = stack(guarded, policy, ceiling, wiring.emit)
+        few = replace(policy, retry=first_tries(policy.retry))
+        checks[role] = stack(guarded, few, ceiling, wiring.emit)
         if role == "target":
             agent = (spec.agent or ChatAgent)(Recorded(live[role], wiring.store))
     if agent is None:
@@ -156,4 +162,14 @@ def open_models(config: RunConfig, wiring: Wiring, *, with_optimizer: bool) -> M
             "see `skillopt backends list`",
         )
     optimizer = Recorded(live["optimizer"], wiring.store) if "optimizer" in live else None
-    return Models(agent, optimizer, variants, live, names)
+    return Models(agent, optimizer, variants, live, checks, names)
+
+
+def first_tries(retry: RetryConfig) -> RetryConfig:
+    """Retries of a first check: a server that is down is told within seconds, before any work."""
+    return RetryConfig(
+        max_attempts=min(retry.max_attempts, 3),
+        base_seconds=min(retry.base_seconds, 0.5),
+        max_seconds=min(retry.max_seconds, 2.0),
+        total_seconds=min(retry.total_seconds, 30.0),
+    )

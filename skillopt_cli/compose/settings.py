@@ -35,6 +35,7 @@ class Wishes:
         flags: settings by dotted key, from dedicated flags.
         assignments: `section.key=value` texts of `--set`.
         roles: roles the command needs; only these must be reachable.
+        example: a command that names a benchmark, for who named none.
     """
 
     benchmark: str = ""
@@ -43,6 +44,7 @@ class Wishes:
     flags: Mapping[str, object] = field(default_factory=dict)
     assignments: Sequence[str] = ()
     roles: tuple[Role, ...] = ROLES
+    example: str = "skillopt train searchqa"
 
 
 def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
@@ -63,7 +65,7 @@ def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
         _check_options(draft)
     elif wishes.roles:
         raise ConfigError(
-            "no benchmark is named", "for example `skillopt train searchqa`, or env.name in YAML"
+            "no benchmark is named", f"for example `{wishes.example}`, or env.name in YAML"
         )
     provider = Layer(ENVIRONMENT, dict(_provider_values(draft, environment)))
     settled = resolve([*below, provider, *above])

@@ -16,6 +16,7 @@ BASE = "_base_"
 _NO_BENCHMARKS = (BASE, "presets")
 SECTIONS = tuple(RunConfig.model_fields)
 _FORM = "a file holds sections with settings below them, as `skillopt config show` lists them"
+_CONVERT = "`skillopt config import` converts files of the published system"
 _SAVE = "save it anew as UTF-8 text"
 
 
@@ -75,7 +76,7 @@ def file_layers(path: Path, seen: tuple[Path, ...] = ()) -> list[Layer]:
         if not (inside is None or isinstance(inside, dict)):
             raise ConfigError(
                 f"{path.name}: the section `{section}` is not a mapping of settings",
-                f"`skillopt config show` lists what stands in `{section}`",
+                f"`skillopt config show` lists what stands in `{section}`; {_CONVERT}",
             )
     # The shipped base only writes the defaults down: whatever is based on it says more.
     shipped_base = path == (shipped() / BASE / "default.yaml").resolve()
@@ -91,12 +92,8 @@ def file_layers(path: Path, seen: tuple[Path, ...] = ()) -> list[Layer]:
 
 def _section_hint(wrong: str) -> str:
     close = [key for key in known_keys() if key.endswith(f".{wrong}")]
-    if close:
-        return f"did you mean `{close[0]}`?"
-    return (
-        f"sections are {', '.join(SECTIONS)}; `skillopt config import` converts"
-        " configurations of the published system"
-    )
+    meant = f"did you mean `{close[0]}`?" if close else f"sections are {', '.join(SECTIONS)};"
+    return f"{meant} {_CONVERT}"
 
 
 def read_mapping(path: Path) -> dict[str, Any]:

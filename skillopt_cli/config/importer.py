@@ -6,7 +6,7 @@ could not carry over and why. Sources: the published configuration's key tables 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,8 +64,24 @@ SPELLINGS = {
         "scheduled": "fixed",
         "off": "none",
         "no_lr": "none",
+        "auto": "autonomous",
+        "optimizer": "autonomous",
+    },
+    "optimizer.skill_update_mode": {
+        "rewrite": "rewrite_from_suggestions",
+        "suggestions": "rewrite_from_suggestions",
+        "rewrite_suggestions": "rewrite_from_suggestions",
+        "full_rewrite": "full_rewrite_minibatch",
+        "minibatch_full_rewrite": "full_rewrite_minibatch",
+        "skill_rewrite_minibatch": "full_rewrite_minibatch",
     },
 }
+BACKEND_SPELLINGS = {
+    "openai_compatible_chat": "openai_compatible",
+    "openai-compatible": "openai_compatible",
+    "compat": "openai_compatible",
+}
+_BACKEND_KEYS = ("model.backend", "model.optimizer.backend", "model.target.backend")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +96,12 @@ class Imported:
         return dump_yaml(self.values)
 
 
-def import_config(path: Path) -> Imported:
+def import_config(path: Path, backends: Collection[str]) -> Imported:
     """Convert a published configuration file.
+
+    Args:
+        path: the file.
+        backends: names of those that exist here; others are left behind.
 
     Raises:
         ConfigError: the file, or one it is based on, is missing or is no mapping.
@@ -98,11 +118,21 @@ def import_config(path: Path) -> Imported:
             continue
         read = typed(target, written) if isinstance(written, Written) else settle_written(written)
         value = SPELLINGS.get(target, {}).get(str(read), read)
+        if target in _BACKEND_KEYS:
+            value = _backend(str(read))
+            if value not in backends:
+                left.append((key, f"there is no backend `{value}` here"))
+                continue
         if target == "optimizer.lr_scheduler" and value == "autonomous":
-            left.append((key, "the autonomous scheduler is not part of this version"))
-            continue
+            target = "optimizer.lr_control_mode"
         _put(values, target, value)
     return Imported(values, tuple(left))
+
+
+def _backend(name: str) -> str:
+    """A backend's name as ours, where we have it under another one."""
+    name = name.strip().lower()
+    return BACKEND_SPELLINGS.get(name, name)
 
 
 def _target(key: str, ours: set[str]) -> str | None:
@@ -140,6 +170,12 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
     path = path.resolve()
     if path in seen:
         raise ConfigError(f"`_base_` of {path} goes round in a circle", "remove one `_base_`")
+    if not path.exists():
+        named = f"{path}, which {seen[-1].name} is based on," if seen else str(path)
+        raise ConfigError(
+            f"the configuration file {named} does not exist",
+            "put that file where `_base_` says" if seen else "name the file to convert",
+        )
     values = read_mapping(path)
     base = values.pop("_base_", None)
     if base is None:

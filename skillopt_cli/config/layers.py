@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from skillopt_cli.config.model import ENV_PREFIX, NESTING, RunConfig
 from skillopt_cli.config.scalars import Written, is_null, read_value, settle_written
 from skillopt_cli.config.sections import EnvConfig
+from skillopt_cli.config.wording import CLASH, clash_words, fault_words, nearest
 from skillopt_cli.core.errors import ConfigError
 
 DEFAULT = "default"
@@ -177,8 +178,10 @@ def _wants_text(key: str) -> bool:
 
 
 def explained(error: ValidationError, sources: Mapping[str, str]) -> ConfigError:
-    """The first fault in one sentence. Values are never quoted: one might be a key."""
-    fault = error.errors(include_url=False, include_input=False)[0]
+    """The first fault in one sentence. A value that might be a key is never quoted."""
+    fault = error.errors(include_url=False)[0]
+    if fault["type"] == CLASH:
+        return ConfigError(*clash_words(fault, lambda key: f" ({sources.get(key, DEFAULT)})"))
     key = ".".join(str(part) for part in fault["loc"])
     source = next((s for k, s in sources.items() if k == key or k.startswith(f"{key}.")), "")
     origin = f" ({source})" if source else ""
@@ -190,10 +193,8 @@ def explained(error: ValidationError, sources: Mapping[str, str]) -> ConfigError
         return ConfigError(f"unknown configuration key `{key}`{origin}", hint)
     if fault["type"] in ("model_type", "model_attributes_type"):
         below = next((k for k in known_keys() if k.startswith(f"{key}.")), key)
-        return ConfigError(f"`{key}`{origin} is a group of settings", f"such as {below}")
-    message = fault["msg"].removeprefix("Value error, ")
-    place = f"`{key}`{origin}: " if key else ""
-    return ConfigError(f"{place}{message[0].lower()}{message[1:]}", "see `skillopt config show`")
+        return ConfigError(f"`{key}`{origin} is a group of settings", f"such as `{below}`")
+    return ConfigError(f"`{key}`{origin}{fault_words(fault)}", nearest(fault))
 
 
 def known_keys() -> list[str]:

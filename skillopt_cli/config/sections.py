@@ -7,7 +7,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from skillopt_cli.core.plan import Scheduler
+from skillopt_cli.config.wording import clash
+from skillopt_cli.core.edits import UpdateMode
+from skillopt_cli.core.pairs import PairPolicy
+from skillopt_cli.core.plan import RateControl, Scheduler
 from skillopt_cli.core.score import MetricName
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -91,6 +94,14 @@ class SimulatedConfig(Section):
     """Time each call takes."""
     noise: float = Field(0.0, ge=0, le=1)
     """Share of tasks the target gets wrong whatever the skill says."""
+    lapse_rate: float = Field(0.0, ge=0, le=1)
+    """Share of tasks where the target heeds a rule only if the skill's appendix re-states it."""
+    right_rate: float = Field(0.6, ge=0, le=1)
+    """Share of the optimizer's lessons that teach the rule a failing task needs."""
+    harmful_rate: float = Field(0.2, ge=0, le=1)
+    """Share of the optimizer's lessons that do harm; what is left over is of no use."""
+    forget_rate: float = Field(0.0, ge=0, le=1)
+    """Share of analyses that also propose to delete a rule the tasks they read do not need."""
     rate_limit_rate: float = Field(0.0, ge=0, le=1)
     """Share of calls answered with 429."""
     server_error_rate: float = Field(0.0, ge=0, le=1)
@@ -105,6 +116,17 @@ class SimulatedConfig(Section):
     """Refuse every call as if the key were wrong."""
     seed: int = 0
     """Seed of the world and of its faults."""
+
+    @model_validator(mode="after")
+    def _shares_of_one_whole(self) -> SimulatedConfig:
+        if self.right_rate + self.harmful_rate > 1:
+            raise clash(
+                f"`right_rate` of {self.right_rate:g} and `harmful_rate` of {self.harmful_rate:g}"
+                " are more than 1 together",
+                ("right_rate", "harmful_rate"),
+                "lower one of the two",
+            )
+        return self
 
 
 class LocalConfig(Section):
@@ -181,10 +203,36 @@ class OptimizerConfig(Section):
     """How the learning rate changes over the run: constant, linear or cosine."""
     lr_schedule_from_start: bool = False
     """Put the first step at the start of the schedule instead of one interval into it."""
-    lr_control_mode: Literal["fixed", "none"] = "fixed"
-    """fixed follows the schedule; none applies every edit."""
-    skill_update_mode: Literal["patch"] = "patch"
-    """patch applies edits one by one."""
+    lr_control_mode: RateControl = "fixed"
+    """fixed follows the schedule; autonomous asks the optimizer in each step; none applies all."""
+    use_slow_update: bool = True
+    """At each epoch's end compare its skill with the last one's and write guidance."""
+    slow_update_samples: int = Field(20, ge=1)
+    """Train tasks compared."""
+    slow_update_gate_with_selection: bool = False
+    """Let the gate decide on the guidance; false injects it, measured all the same."""
+    longitudinal_pair_policy: PairPolicy = "mixed"
+    """Which pairs the optimizer sees: mixed, changed or unchanged."""
+    use_meta_skill: bool = True
+    """At each epoch's end let the optimizer write notes for its own later use."""
+    use_skill_aware_reflection: bool = False
+    """Tell failures of the skill from lapses of the target, which become notes in its appendix."""
+    skill_aware_appendix_source: Literal["both", "failure_only"] = "both"
+    """Which analysts may give notes: those of failures and successes, or of failures only."""
+    skill_aware_consolidate_threshold: int = Field(0, ge=0)
+    """Let the optimizer shorten an appendix of more notes than this; 0 never does."""
+    skill_update_mode: UpdateMode = "patch"
+    """patch edits; rewrite_from_suggestions and full_rewrite_minibatch write the text anew."""
+    max_skill_chars: int = Field(0, ge=0)
+    """Refuse a step's candidate that is longer than this, without measuring it; 0 never does."""
+    prompts_dir: str = ""
+    """Folder of NAME.md files, each in the place of the optimizer's prompt of that name."""
+
+    @property
+    def rate_control(self) -> RateControl:
+        """Who sets the learning rate; nobody where whole texts are proposed."""
+        whole = self.skill_update_mode == "full_rewrite_minibatch"
+        return "none" if whole else self.lr_control_mode
 
     @property
     def floor(self) -> int:
@@ -195,8 +243,12 @@ class OptimizerConfig(Section):
     @model_validator(mode="after")
     def _floor_below_rate(self) -> OptimizerConfig:
         if self.floor > self.learning_rate:
-            raise ValueError(
-                f"min_learning_rate {self.floor} is above learning_rate {self.learning_rate}"
+            raise clash(
+                f"`min_learning_rate` of {self.floor} is above `learning_rate` of"
+                f" {self.learning_rate}",
+                ("min_learning_rate", "learning_rate"),
+                f"for example `--set optimizer.min_learning_rate={self.learning_rate}`,"
+                f" or `--learning-rate {self.floor}`",
             )
         return self
 
@@ -259,11 +311,24 @@ class EnvConfig(Section):
     @model_validator(mode="after")
     def _one_source(self) -> EnvConfig:
         if self.split_mode == "ratio" and not self.data_path:
-            raise ValueError("split_mode ratio needs data_path")
+            raise clash(
+                "`split_mode` is `ratio`, but `env.data_path` is not set",
+                ("split_mode",),
+                "name the task file with `--set env.data_path=FILE`",
+            )
         if self.split_mode == "split_dir" and not self.split_dir:
-            raise ValueError("split_mode split_dir needs split_dir")
+            raise clash(
+                "`split_mode` is `split_dir`, but `env.split_dir` is not set",
+                ("split_mode",),
+                "name the folder with `--split-dir FOLDER`",
+            )
         if self.split_mode is None and self.split_dir and self.data_path:
-            raise ValueError("split_dir and data_path are both set; split_mode says which counts")
+            raise clash(
+                "`data_path` and `split_dir` are both set",
+                ("data_path", "split_dir"),
+                "say which counts: `--set env.split_mode=ratio` cuts the file,"
+                " `--set env.split_mode=split_dir` reads the folder",
+            )
         return self
 
     @property

@@ -7,7 +7,7 @@ edit never trims, re-indents or moves what the optimizer wrote.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from skillopt_cli.core.errors import DataError
@@ -15,6 +15,12 @@ from skillopt_cli.core.skill import FRONT_MATTER, MARKER, Region, SkillDocument
 
 Op = Literal["append", "insert_after", "replace", "delete"]
 OPS: tuple[str, ...] = get_args(Op)
+SUGGEST, REWRITE = "suggest", "rewrite"
+"""Not operations on the text but proposals of the rewrite modes, which `apply_edits` refuses.
+
+A suggestion has a title as its target and an instruction as its content; a rewrite has the whole
+new text as its content and the summary of its changes, a line each, as its evidence.
+"""
 OP_ALIASES = {
     "add": "append",
     "insert": "insert_after",
@@ -34,6 +40,7 @@ EditState = Literal[
     "duplicate",
 ]
 Source = Literal["failure", "success", "merged"]
+UpdateMode = Literal["patch", "rewrite_from_suggestions", "full_rewrite_minibatch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +48,8 @@ class Edit:
     """One proposed change.
 
     Attributes:
-        op: one of `OPS`. Kept as the optimizer wrote it, so that an unknown name can be reported.
+        op: one of `OPS`, or `SUGGEST` or `REWRITE` in the rewrite modes. Kept as the optimizer
+            wrote it, so that an unknown name can be reported.
         content: the new text (append, insert_after, replace).
         target: the anchor: text that must occur exactly once outside protected regions.
         support: trajectories the edit rests on, at least 0.
@@ -69,6 +77,7 @@ class Patch:
     Attributes:
         patterns: failure (or success) patterns the analyst named.
         dropped: edits that fell to the budget in `select`.
+        notes: reminders of rules the skill has, for its appendix (skill-aware reflection).
     """
 
     edits: tuple[Edit, ...] = ()
@@ -76,6 +85,7 @@ class Patch:
     source: Source = "failure"
     patterns: tuple[str, ...] = ()
     dropped: tuple[Edit, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +98,41 @@ class EditOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A whole new text as the optimizer wrote it, before protected regions were put back."""
+
+    text: str
+    changes: tuple[str, ...] = ()
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
-    """The one result of every update mode: a text, and what became of each proposed edit."""
+    """The one result of every update mode: a text, and what became of each proposed edit.
+
+    Attributes:
+        rewrite: what a rewrite mode's optimizer wrote, usable or not.
+        refused: why the proposal as a whole was refused; the text is then the current skill's.
+    """
 
     skill: SkillDocument
     outcomes: tuple[EditOutcome, ...] = ()
+    rewrite: Rewrite | None = None
+    refused: str = ""
 
     @property
     def applied(self) -> tuple[Edit, ...]:
         """The edits that changed the text, in order."""
         return tuple(o.edit for o in self.outcomes if o.state == "applied")
+
+
+def refuse(skill: SkillDocument, candidate: Candidate, reason: str) -> Candidate:
+    """The candidate refused as a whole: the current `skill`, and no edit counts as applied."""
+    outcomes = tuple(
+        EditOutcome(o.edit, "invalid", reason) if o.state == "applied" else o
+        for o in candidate.outcomes
+    )
+    return replace(candidate, skill=skill, outcomes=outcomes, refused=reason)
 
 
 def apply_edits(skill: SkillDocument, edits: Sequence[Edit]) -> Candidate:
@@ -191,7 +226,7 @@ def _joined(head: str, content: str, tail: str) -> str:
 def _settle(skill: SkillDocument, edit: Edit, text: str) -> tuple[SkillDocument, EditOutcome]:
     """Refuse a result that says nothing new, says nothing at all, or disturbs a region."""
     changed = SkillDocument(text)
-    if _words_by_line(text) == _words_by_line(skill.text):
+    if words_by_line(text) == words_by_line(skill.text):
         return skill, EditOutcome(edit, "no_op", "the text stays the same")
     if edit.op == "append" and _holds_lines(skill.text, edit.content):
         return skill, EditOutcome(edit, "duplicate", "the skill already says this")
@@ -202,14 +237,14 @@ def _settle(skill: SkillDocument, edit: Edit, text: str) -> tuple[SkillDocument,
     return changed, EditOutcome(edit, "applied")
 
 
-def _words_by_line(text: str) -> list[str]:
+def words_by_line(text: str) -> list[str]:
     """The lines that carry text. Indentation counts (it nests bullets), blank lines do not."""
     return [line.rstrip() for line in text.split("\n") if line.strip()]
 
 
 def _holds_lines(text: str, content: str) -> bool:
-    lines = set(_words_by_line(text))
-    return all(line in lines for line in _words_by_line(content))
+    lines = set(words_by_line(text))
+    return all(line in lines for line in words_by_line(content))
 
 
 def _inners(regions: tuple[Region, ...]) -> list[tuple[str, str]]:

@@ -27,6 +27,7 @@ class GateDecision:
         scored, n: candidate tasks scored, and asked for.
         early: whether the measurement was stopped because the verdict was settled.
         fixed, broke: tasks the candidate won that the incumbent lost, and the reverse.
+        beats_best: whether an accepted candidate scored strictly better than the best text.
     """
 
     verdict: Verdict
@@ -39,11 +40,17 @@ class GateDecision:
     early: bool = False
     fixed: tuple[str, ...] = ()
     broke: tuple[str, ...] = ()
+    beats_best: bool = False
 
     @property
     def accepted(self) -> bool:
         """Whether the candidate becomes the current skill."""
         return self.verdict in ACCEPTING
+
+    @property
+    def leads(self) -> bool:
+        """Whether the candidate becomes the best skill: accepted by force, only if it is better."""
+        return self.verdict == "new_best" or (self.verdict == "force_accept" and self.beats_best)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,8 @@ class GateRule:
 
     Attributes:
         min_coverage: share of tasks that must have a score before a gate decides, in [0, 1].
-        use_gate: False accepts every candidate, measured all the same.
+        use_gate: False accepts every candidate, measured all the same; the best measured text
+            stays the best.
     """
 
     metric: Metric = HARD
@@ -83,8 +91,10 @@ def gate(
             early=True,
         )
     fixed, broke = _flips(measured.marks, current.marks, metric)
+    verdict = _verdict(measured, current, best, rule)
+    forced_best = verdict == "force_accept" and measured.coverage >= rule.min_coverage
     return GateDecision(
-        _verdict(measured, current, best, rule),
+        verdict,
         metric.name,
         measured.mean(metric),
         incumbent,
@@ -93,6 +103,7 @@ def gate(
         n=measured.n,
         fixed=fixed,
         broke=broke,
+        beats_best=forced_best and gain(measured.marks, best.marks, metric) > EPSILON,
     )
 
 

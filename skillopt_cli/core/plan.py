@@ -12,6 +12,8 @@ from typing import Literal
 from skillopt_cli.core.task import Task
 
 Scheduler = Literal["constant", "linear", "cosine"]
+RateControl = Literal["fixed", "autonomous", "none"]
+"""Who sets a step's learning rate: the schedule, the optimizer in view of the edits, or nobody."""
 
 
 @dataclass(frozen=True, slots=True)

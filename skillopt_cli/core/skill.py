@@ -15,6 +15,14 @@ FRONT_MATTER = "FRONT_MATTER"
 MARKER = re.compile(r"<!--\s*(SLOW_UPDATE|APPENDIX)_(START|END)\s*-->")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
+_PAIR = re.compile(
+    r"<!--\s*(SLOW_UPDATE|APPENDIX)_START\s*-->"
+    r"(?:(?!<!--\s*(?:SLOW_UPDATE|APPENDIX)_(?:START|END)\s*-->).)*"
+    r"<!--\s*\1_END\s*-->",
+    re.DOTALL,
+)
+_BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)+")
+
 
 @dataclass(frozen=True, slots=True)
 class Region:
@@ -89,21 +97,123 @@ class SkillDocument:
         """What the target reads: the document without *empty* protected regions.
 
         A document that merely gained an empty region is the same instruction, so rollout keys
-        use this text's digest (method, decision 5).
+        use this text's digest (method, decision 5). It ends with exactly one line break.
         """
         empty = tuple(r for r in self.regions if r.empty and r.name != FRONT_MATTER)
-        if not empty:
-            return self
-        rest = _cut(self.text, empty).rstrip("\n")
-        return SkillDocument(rest and f"{rest}\n")
+        text = _cut(self.text, empty).rstrip("\n")
+        return SkillDocument(f"{text}\n" if text else "")
 
     @property
     def has_instructions(self) -> bool:
         """Whether anything but white space stands outside the protected regions."""
         return bool(self.body.strip())
 
+    def region(self, name: str) -> str | None:
+        """What stands in a region, without markers and surrounding blank lines; None without it."""
+        return next((r.inner.strip("\n") for r in self.regions if r.name == name), None)
+
+    def with_region(self, name: str, inner: str) -> SkillDocument:
+        """The document with `inner` in a region, planted at the end when it is missing.
+
+        Everything outside the region stays byte for byte. White space around `inner` is dropped.
+
+        Raises:
+            ValueError: `inner` holds a region marker.
+        """
+        if MARKER.search(inner):
+            raise ValueError("the text of a region must not hold a marker")
+        body = f"\n{inner.strip()}\n" if inner.strip() else "\n"
+        block = f"<!-- {name}_START -->{body}<!-- {name}_END -->"
+        for region in self.regions:
+            if region.name == name:
+                return SkillDocument(self.text[: region.start] + block + self.text[region.end :])
+        gap = "" if not self.text else "\n" if self.text.endswith("\n") else "\n\n"
+        return SkillDocument(f"{self.text}{gap}{block}\n")
+
     def __str__(self) -> str:
         return self.text
+
+
+def restored(original: SkillDocument, text: str) -> SkillDocument:
+    """A rewritten `text` in which the protected regions of `original` stand byte for byte.
+
+    Whatever the rewrite did to them (dropped, altered, repeated, moved, cut in half), they come
+    back once each, in their order: before or behind the body where they stood there, else below
+    the line they stood below, else at the end. Text that only repeats a region outside goes.
+    """
+    if text == original.text:
+        return original
+    regions = original.regions
+    front = original.text[: regions[0].end] if regions and regions[0].name == FRONT_MATTER else ""
+    body = _freed(original, text, has_front=bool(front))
+    read, head = len(front), ""
+    for region in regions[1 if front else 0 :]:
+        above, below = original.text[read : region.start], original.text[region.end :]
+        place = _place(above, _cut_markers(below), body)
+        head = _stacked(head + _unled(body[:place], head), original.text, region)
+        body, read = body[place:], region.end
+    whole = head + _unled(body, head)
+    if not front:
+        return SkillDocument(whole)
+    below = _blank_lines(original.text, len(front))
+    end = "" if front.endswith("\n") else "\n"
+    return SkillDocument(front + end + below + _unled(whole, front))
+
+
+def _freed(original: SkillDocument, text: str, *, has_front: bool) -> str:
+    """What a rewrite says outside regions. In rounds: pieces that come together may be a marker."""
+    known = original.body
+    repeats = [
+        re.compile(rf"^[ \t]*{re.escape(said)}[ \t]*$\n?", re.MULTILINE)
+        for region in original.regions
+        if (said := region.inner.strip()) and said not in known
+    ]
+    while True:
+        freed = _cut_markers(text)
+        for repeat in repeats:
+            freed = repeat.sub("", freed)
+        start = freed.lstrip() if has_front else freed
+        if found := _FRONT_MATTER.match(start):
+            # Without front matter in the original, a block between rules is text like any other.
+            freed = start[found.end() if has_front else start.index("\n") + 1 :]
+        if freed == text:
+            return text
+        text = freed
+
+
+def _cut_markers(text: str) -> str:
+    """The text without balanced regions, then without stray markers."""
+    return MARKER.sub("", _PAIR.sub("", text))
+
+
+def _place(above: str, below: str, body: str) -> int:
+    """Where in the new `body` a region belongs that stood between two stretches of the old one."""
+    if not below.strip():
+        return len(body)
+    if not above.strip():
+        return 0
+    anchor = re.escape(above.rstrip().rpartition("\n")[2])
+    found = list(re.finditer(rf"^{anchor}[ \t]*\r?$\n?", body, re.MULTILINE))
+    return found[0].end() if len(found) == 1 else len(body)
+
+
+def _stacked(head: str, text: str, region: Region) -> str:
+    """`head` and below it a region of `text`, with the blank lines that stood around it there."""
+    above, head = text[: region.start], head.rstrip()
+    gap = above[len(above.rstrip()) :]
+    lead = "" if not head else gap if "\n" in gap else "\n\n"
+    return head + lead + text[region.start : region.end] + (_blank_lines(text, region.end) or "\n")
+
+
+def _unled(text: str, head: str) -> str:
+    """The text without blank lines at its start, if something stands before it."""
+    return text.removeprefix(_blank_lines(text, 0)) if head else text
+
+
+def _blank_lines(text: str, at: int) -> str:
+    """The line end and the blank lines at a place; empty when text stands there."""
+    found = _BLANK_LINES.match(text, at)
+    return found.group() if found else ""
 
 
 def _cut(text: str, regions: tuple[Region, ...]) -> str:

@@ -10,6 +10,8 @@ from skillopt_cli.core.edits import Edit, Patch
 from skillopt_cli.core.gate import GateDecision, Verdict
 from skillopt_cli.core.plan import StepPlan
 from skillopt_cli.core.score import Measured, Metric, Settled, Trajectory
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.words import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Lesson:
     Attributes:
         patterns: failure patterns with the number of analysts that named them.
         rejected: edits the gate turned down; empty unless `verdict` is "reject".
+        rejected_notes: appendix notes that were part of the text the gate turned down.
         incumbent: the score the candidate had to beat, under the gate metric.
         asked, answered: analyst calls made, and usable answers among them.
     """
@@ -40,6 +43,7 @@ class Lesson:
     incumbent: float | None = None
     asked: int = 0
     answered: int = 0
+    rejected_notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ class TrainState:
         current_step, best_step: the step the text comes from, 0 for the seed.
         lessons: of the running epoch.
         memory: the optimizer's own notes for the next epoch (the paper's meta skill).
+        epoch_skill: the skill in force when the last epoch had closed; None in the first epoch.
         idle: steps since the last accepted candidate.
         gates, undecided: gate decisions so far, and how many of them were indecisive.
     """
@@ -62,6 +67,7 @@ class TrainState:
     best_step: int = 0
     lessons: tuple[Lesson, ...] = ()
     memory: str = ""
+    epoch_skill: SkillDocument | None = None
     idle: int = 0
     gates: int = 0
     undecided: int = 0
@@ -82,13 +88,23 @@ class TrainState:
         if not decision.accepted or not isinstance(measured, Measured):
             return replace(state, idle=self.idle + 1)
         state = replace(state, current=measured, current_step=step.number, idle=0)
-        if decision.verdict == "accept":
+        if not decision.leads:
             return state
         return replace(state, best=measured, best_step=step.number)
 
+    def after_slow_update(self, current: Measured, best: Measured, step: int) -> TrainState:
+        """The state with guidance in its texts, each measured. `step` closed the epoch."""
+        return replace(
+            self,
+            current=current,
+            best=best,
+            current_step=step if current.skill != self.current.skill else self.current_step,
+            best_step=step if best.skill != self.best.skill else self.best_step,
+        )
+
     def after_epoch(self) -> TrainState:
-        """Forget the step lessons: they belong to their epoch."""
-        return replace(self, lessons=())
+        """Forget the step lessons, which belong to their epoch, and remember its skill."""
+        return replace(self, lessons=(), epoch_skill=self.current.skill)
 
 
 def lesson_from(
@@ -111,6 +127,7 @@ def lesson_from(
         incumbent=decision.incumbent if decision else None,
         asked=reflection.asked,
         answered=len(reflection.patches),
+        rejected_notes=chosen.notes if rejected and chosen else (),
     )
 
 
@@ -124,5 +141,6 @@ def stop_reason(state: TrainState, metric: Metric, patience: int) -> str | None:
     if state.current.mean(metric) == 1.0:
         return "the current skill solves every selection task that could be scored"
     if patience and state.idle >= patience:
-        return f"{state.idle} steps without an accepted candidate (patience {patience})"
+        idle = count(state.idle, "step")
+        return f"{idle} without an accepted candidate (patience {patience})"
     return None

@@ -13,6 +13,9 @@ SPLITS: tuple[Split, ...] = ("train", "selection", "test")
 
 Ending = Literal["answered", "gave_up", "broken"]
 
+CUT_SHORT = "the answer was cut at max_completion_tokens before any text"
+"""`Attempt.error` where a model gave up because it had used up its tokens, as reasoning may."""
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -109,7 +112,7 @@ class Attempt:
     Attributes:
         ending: `answered`; `gave_up` (the target stopped without an answer: scored, as wrong);
             `broken` (we could not make the attempt: never scored).
-        error: why it is broken, one line.
+        error: why it is broken, or gave up where that is known; one line.
     """
 
     answer: str

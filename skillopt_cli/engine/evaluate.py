@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from skillopt_cli.core.errors import Indecisive
+from skillopt_cli.core.events import RolloutFinished, RunStarted
 from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Split
@@ -23,7 +25,7 @@ async def measure_baseline(run: Run, seed: SkillDocument) -> Measured:
     if baseline.coverage < run.rule.min_coverage:
         raise Indecisive(
             f"only {baseline.scored} of {baseline.n} baseline attempts could be scored"
-            f" (evaluation.min_coverage is {run.rule.min_coverage:g})",
+            f" (evaluation.min_coverage is {run.rule.min_coverage:g}){most_often(run)}",
             "mend the cause of the broken attempts, then resume: they are tried again",
         )
     return baseline
@@ -35,7 +37,8 @@ async def measure_arms(run: Run, arms: Mapping[str, SkillDocument]) -> dict[str,
     results: dict[str, Measured] = {}
     for label, skill in arms.items():
         known = by_text.get(skill.sent.digest)
-        measured = known or await measure_test(run, skill, label)
+        # A text that only gained an empty region reads the same to the target, but is another text.
+        measured = Measured(skill, known.marks) if known else await measure_test(run, skill, label)
         by_text[skill.sent.digest] = measured
         results[label] = measured
         run.emit(test_measured(label, measured))
@@ -49,3 +52,17 @@ async def evaluate(run: Run, skill: SkillDocument, split: Split) -> Measured:
     measured = await measure(run, skill, split)
     run.emit(test_measured(split, measured))
     return measured
+
+
+def most_often(run: Run) -> str:
+    """What broke most attempts of this process, to end a sentence with; empty when none broke."""
+    reasons: Counter[str] = Counter()
+    for fact in run.store.facts():
+        if isinstance(fact.event, RunStarted):
+            reasons.clear()
+        elif isinstance(fact.event, RolloutFinished) and fact.event.ending == "broken":
+            reasons[fact.event.error] += 1
+    if not reasons:
+        return ""
+    ((reason, _),) = reasons.most_common(1)
+    return f", most often: {reason.rstrip('.') or 'no reason given'}"

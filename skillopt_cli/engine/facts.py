@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from skillopt_cli.core.events import BaselineMeasured, StepStarted, TestMeasured
+from skillopt_cli.core.edits import Candidate
+from skillopt_cli.core.events import BaselineMeasured, StepSkipped, StepStarted, TestMeasured
 from skillopt_cli.core.plan import StepPlan
 from skillopt_cli.core.score import Measured
 from skillopt_cli.stages import Run
@@ -18,7 +19,16 @@ def step_started(run: Run, step: StepPlan) -> StepStarted:
         raw_rate=step.raw_rate,
         learning_rate=run.plan.rate.high,
         scheduler=run.plan.rate.scheduler,
+        control=run.config.optimizer.rate_control,
     )
+
+
+def step_skipped(step: StepPlan, candidate: Candidate, budget: int | None) -> StepSkipped:
+    """A step without a candidate worth measuring, and why."""
+    nothing = "no edit changed the skill" if candidate.outcomes else "no edit was proposed"
+    if budget == 0 and candidate.outcomes:
+        nothing = "the learning rate is 0, no edit is applied"
+    return StepSkipped(step.number, candidate.refused or nothing)
 
 
 def baseline_measured(run: Run, baseline: Measured) -> BaselineMeasured:

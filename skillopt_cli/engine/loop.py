@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from skillopt_cli.core.events import GateDecided, StepSkipped, StoppedEarly
+from skillopt_cli.core.events import GateDecided, StoppedEarly
 from skillopt_cli.core.gate import gate
 from skillopt_cli.core.plan import StepPlan
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState, lesson_from, stop_reason
 from skillopt_cli.engine.evaluate import measure_baseline
-from skillopt_cli.engine.facts import step_started
+from skillopt_cli.engine.facts import step_skipped, step_started
 from skillopt_cli.stages import (
     Run,
     aggregate,
     close_epoch,
+    learning_rate,
     measure_against,
     reflect,
     rollout,
@@ -33,9 +34,9 @@ async def train(run: Run, seed: SkillDocument) -> TrainState:
         if reason := stop_reason(state, run.metric, run.config.evaluation.patience):
             run.emit(StoppedEarly(reason))
             break
-        state = await train_step(run.at(step), state, step)
+        state = await train_step(run.at(step, state.memory), state, step)
         if step.closes_epoch:
-            state = await close_epoch(run, state)
+            state = await close_epoch(run, state, step)
         run.checkpoint(state)
     return state
 
@@ -48,11 +49,12 @@ async def train_step(run: Run, state: TrainState, step: StepPlan) -> TrainState:
     trajectories = await rollout(run, skill, run.batch(step), draw=step.seed)
     reflection = await reflect(run, skill, trajectories, state.lessons)
     merged = await aggregate(run, skill, reflection.patches)
-    chosen = await select(run, skill, merged, budget=step.edit_budget)
+    budget = await learning_rate(run, skill, merged, state.lessons)
+    chosen = await select(run, skill, merged, budget)
     candidate = await update(run, skill, chosen)
 
     if candidate.skill == skill:
-        run.emit(StepSkipped(step.number, "no edit changed the skill"))
+        run.emit(step_skipped(step, candidate, budget))
         return state.after_step(step, lesson_from(step, trajectories, reflection))
 
     measured = await measure_against(run, candidate.skill, state.current)

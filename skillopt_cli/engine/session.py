@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from skillopt_cli.core.errors import (
     BackendUnusable,
@@ -20,7 +20,7 @@ from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import ChatRequest, Message, Split
-from skillopt_cli.engine.evaluate import evaluate, measure_arms
+from skillopt_cli.engine.evaluate import evaluate, measure_arms, most_often
 from skillopt_cli.engine.loop import train
 from skillopt_cli.ports import ChatBackend
 from skillopt_cli.stages import Run
@@ -36,12 +36,14 @@ class Session:
         seed: the skill training starts from, or the one to evaluate.
         started: the fact that opens the run; `done` is filled in from the checkpoint.
         chats: the model of each role, not behind the journal, to be opened and checked.
+        checks: who to ask in place of it in that check, where it shall be tried less often.
     """
 
     run: Run
     seed: SkillDocument
     started: RunStarted
     chats: Mapping[Role, ChatBackend]
+    checks: Mapping[Role, ChatBackend] = field(default_factory=dict)
 
 
 async def train_session(session: Session) -> int:
@@ -70,7 +72,7 @@ async def evaluate_session(session: Session, split: Split) -> Measured:
         measured = await evaluate(run, session.seed, split)
         if measured.coverage < run.rule.min_coverage:
             raise Indecisive(
-                f"only {measured.scored} of {measured.n} attempts could be scored",
+                f"only {measured.scored} of {measured.n} attempts could be scored{most_often(run)}",
                 "mend the cause of the broken attempts and evaluate again",
             )
         run.emit(RunFinished(0, 0, measured.mean(run.metric), 0))
@@ -105,7 +107,7 @@ async def _opened(session: Session) -> AsyncIterator[Run]:
                 if isinstance(chat, AbstractAsyncContextManager):
                     await stack.enter_async_context(chat)
             for role, chat in session.chats.items():
-                await preflight(chat, role)
+                await preflight(session.checks.get(role, chat), role)
                 run.emit(PreflightPassed(role, chat.name))
             yield run
     except SkillOptError as error:

@@ -1,10 +1,25 @@
 """The optimizer `rules`: an analyst without a model, and a baseline for those with one."""
 
 from skillopt_cli.ports import BackendSpec
-from skillopt_cli.rules.stages import merge_by_rules, reflect_by_rules, select_by_support
+from skillopt_cli.rules.hindsight import guide_by_rules, remember_by_rules
+from skillopt_cli.rules.stages import (
+    merge_by_rules,
+    rate_by_support,
+    reflect_by_rules,
+    select_by_support,
+)
+from skillopt_cli.stages.rewrite import apply_chosen
 from skillopt_cli.stages.run import Variants
 
-STAGES = Variants(reflect_by_rules, merge_by_rules, select_by_support)
+STAGES = Variants(
+    reflect=reflect_by_rules,
+    aggregate=merge_by_rules,
+    rate=rate_by_support,
+    select=select_by_support,
+    update=apply_chosen,
+    guide=guide_by_rules,
+    remember=remember_by_rules,
+)
 
 SPEC = BackendSpec(
     name="rules",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from skillopt_cli.core.edits import Edit, Patch
 from skillopt_cli.rules.case import Case
@@ -32,6 +32,7 @@ class Notes:
         longest: words of the longest reference of the step, of right answers too, at least 1.
         most: examples to propose per minibatch.
         focus: kinds of edits to propose for failures.
+        reminders: by pattern, the skill's own rule to be noted instead of being changed.
     """
 
     layout: Layout
@@ -39,6 +40,7 @@ class Notes:
     longest: int
     most: int
     focus: Focus = "both"
+    reminders: Mapping[str, str] = field(default_factory=dict)
 
 
 def analyse_failures(cases: Sequence[Case], notes: Notes) -> Patch:
@@ -55,16 +57,20 @@ def analyse_failures(cases: Sequence[Case], notes: Notes) -> Patch:
     counts = Counter(name for names in shown for name in names)
     order = sorted(counts, key=lambda name: (-counts[name], list(DETECTORS).index(name)))
     edits: list[Edit] = []
+    reminded: list[str] = []
     if notes.focus != "examples":
-        counted = (_Count(BY_PATTERN[n], counts[n], len(cases), notes.longest) for n in order)
+        reminded = [notes.reminders[name] for name in order if name in notes.reminders]
+        faulty = [name for name in order if name not in notes.reminders]
+        counted = (_Count(BY_PATTERN[n], counts[n], len(cases), notes.longest) for n in faulty)
         edits += filter(None, (_rule_edit(each, notes) for each in counted))
     if notes.focus != "rules":
         edits += _example_edits(fitting, shown, len(cases), notes)
-    if not edits and notes.focus != "both":
+    if not edits and not reminded and notes.focus != "both":
         return analyse_failures(cases, replace(notes, focus="both"))
     seen = tuple(_seen(BY_PATTERN[name], notes.longest) for name in order)
     told = "; ".join(f"{counts[name]} {text}" for name, text in zip(order, seen, strict=True))
-    return Patch(tuple(edits), f"Of {len(cases)} failures: {told}.", "failure", seen)
+    reasoning = f"Of {len(cases)} failures: {told}."
+    return Patch(tuple(edits), reasoning, "failure", seen, notes=tuple(reminded))
 
 
 def analyse_successes(cases: Sequence[Case], notes: Notes) -> Patch:
@@ -76,7 +82,7 @@ def analyse_successes(cases: Sequence[Case], notes: Notes) -> Patch:
     edits: list[Edit] = []
     if own is not None and SLOT in own.rule.wordings[own.wording]:
         sentence = own.rule.says(own.wording, longest)
-        breaking = [c for c in cases if len(words(c.given)) > _limit(own)]
+        breaking = [c for c in cases if len(words(c.given)) > own.limit]
         if breaking:
             evidence = (
                 f"{len(breaking)} of {len(cases)} right answers are longer than the rule says"
@@ -168,9 +174,3 @@ def _shortest_grounded(case: Case) -> str:
 
 def _seen(rule: Rule, length: int) -> str:
     return rule.seen.replace(SLOT, plural(length, "word"))
-
-
-def _limit(own: OwnRule) -> int:
-    """The number of words a length rule allows."""
-    said = (n for n in range(1, 100) if own.rule.says(own.wording, n) in own.line)
-    return next(said, 100)

@@ -9,7 +9,7 @@ from skillopt_cli.backends.completion_agent import completion_text
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Brief, Section
-from skillopt_cli.rules.rulebook import Rule, recognise
+from skillopt_cli.rules.rulebook import SLOT, Rule, recognise
 
 BULLET = "- "
 SAFE_ANCHOR = 12
@@ -23,6 +23,14 @@ class OwnRule:
     line: str
     rule: Rule
     wording: int
+
+    @property
+    def limit(self) -> int:
+        """The number of words the rule allows; 100 stands for any number."""
+        if SLOT not in self.rule.wordings[self.wording]:
+            return 100
+        said = (n for n in range(1, 100) if self.rule.says(self.wording, n) in self.line)
+        return next(said, 100)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,10 @@ class Refused:
         return [edit for edit in edits if edit not in self]
 
 
-def refused(lessons: Sequence[Lesson]) -> Refused:
-    """The rejected edits of the epoch's earlier steps."""
-    return Refused(frozenset(_change(edit) for lesson in lessons for edit in lesson.rejected))
+def refused(lessons: Sequence[Lesson], earlier: Iterable[Edit] = ()) -> Refused:
+    """The rejected edits of the epoch's earlier steps, and `earlier` ones given up for good."""
+    rejected = [edit for lesson in lessons for edit in lesson.rejected]
+    return Refused(frozenset(_change(edit) for edit in (*rejected, *earlier)))
 
 
 def focus(lessons: Sequence[Lesson]) -> Focus:

@@ -12,13 +12,15 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection
 from skillopt_cli.rules.analyst import MOST_EXAMPLES, Notes, analyse_failures, analyse_successes
 from skillopt_cli.rules.case import read_cases
+from skillopt_cli.rules.hindsight import refused_for_good
+from skillopt_cli.rules.lapses import known_notes, reminders
 from skillopt_cli.rules.layout import BULLET, read_layout
 from skillopt_cli.rules.memory import focus, refused
 from skillopt_cli.rules.rulebook import Rule, recognise
 from skillopt_cli.rules.text import words
 from skillopt_cli.rules.variety import is_example, varied
 from skillopt_cli.stages.reflect import Minibatch, keep_patch, minibatches
-from skillopt_cli.stages.run import Run
+from skillopt_cli.stages.run import RateWish, Run
 
 LEAST_SUPPORT = 2
 """Failures a rule must rest on, over all minibatches of the step."""
@@ -37,11 +39,20 @@ async def reflect_by_rules(
     if not batches:
         return Reflection((), asked=0)
     layout = read_layout(skill, run.benchmark.brief(batches[0].trajectories[0].task))
-    budget = run.step.edit_budget if run.step else None
+    budget = run.most_edits
     cases = read_cases(run.benchmark, trajectories)
     longest = max((len(words(case.reference)) for case in cases if case.consistent), default=1)
     most = budget or EXAMPLES_UNCAPPED
-    notes = Notes(layout, refused(lessons), max(1, longest), most, focus(lessons))
+    notes = Notes(
+        layout,
+        refused(lessons, refused_for_good(run.memory)),
+        max(1, longest),
+        most,
+        focus(lessons),
+    )
+    if run.config.optimizer.use_skill_aware_reflection:
+        lapsed = reminders(cases, layout, known_notes(skill, lessons), notes.longest)
+        notes = replace(notes, reminders=lapsed)
     patches = []
     for batch in batches:
         patch = _analyse(run, batch, notes)
@@ -73,6 +84,18 @@ async def merge_by_rules(run: Run, skill: SkillDocument, patches: Sequence[Patch
     seen = tuple(dict.fromkeys(name for patch in ordered for name in patch.patterns))
     reasoning = " ".join(patch.reasoning for patch in ordered if patch.reasoning)
     return Patch(tuple(edits), reasoning, "merged", seen)
+
+
+async def rate_by_support(
+    run: Run, skill: SkillDocument, merged: Patch, lessons: Sequence[Lesson]
+) -> RateWish:
+    """As many edits as have half the support of the best one; half of them after a rejection."""
+    best = max(edit.support for edit in merged.edits)
+    strong = sum(2 * edit.support >= best for edit in merged.edits)
+    said = f"{strong} of {len(merged.edits)} edits have at least half the best one's support"
+    if lessons and lessons[-1].verdict == "reject":
+        return RateWish(max(1, strong // 2), f"{said}; half of them, as the last step was rejected")
+    return RateWish(strong, said)
 
 
 async def select_by_support(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from skillopt_cli.core.edits import Patch
 from skillopt_cli.core.events import EditsMerged
@@ -12,10 +13,12 @@ from skillopt_cli.stages.run import Run, announced
 
 
 async def aggregate(run: Run, skill: SkillDocument, patches: Sequence[Patch]) -> Patch:
-    """One patch; an empty one when there is nothing to merge."""
+    """One patch, without edits when there is nothing to merge. It has the notes of every patch."""
     with announced(run, "aggregate", len(patches)):
         proposed = [patch for patch in patches if patch.edits]
         merged = await run.variants.aggregate(run, skill, proposed) if proposed else Patch()
+    notes = dict.fromkeys(note for patch in patches for note in patch.notes)
+    merged = replace(merged, notes=tuple(notes))
     keep_patch(run, "merged_patch.json", merged)
     run.emit(EditsMerged(run.number, len(merged.edits)))
     return merged

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from skillopt_cli.core.edits import Patch, Source
 from skillopt_cli.core.score import Trajectory
@@ -11,15 +12,13 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection
 from skillopt_cli.stages.ask import Question, ask
 from skillopt_cli.stages.attempts import first_cause
-from skillopt_cli.stages.contracts import Analysis, FailureAnalysis, SuccessAnalysis
 from skillopt_cli.stages.material import lessons_text, skill_text, trajectory_text
+from skillopt_cli.stages.modes import mode_of
 from skillopt_cli.stages.reflect import Minibatch, keep_patch, minibatches
 from skillopt_cli.stages.run import Run
+from skillopt_cli.stages.skill_aware import notes_in, skill_aware
 
-ANALYSTS: dict[Source, tuple[str, type[Analysis]]] = {
-    "failure": ("analyst_error", FailureAnalysis),
-    "success": ("analyst_success", SuccessAnalysis),
-}
+PROMPTS: dict[Source, str] = {"failure": "analyst_error", "success": "analyst_success"}
 
 
 async def reflect_with_model(
@@ -42,26 +41,20 @@ async def reflect_with_model(
 async def _analyse(
     run: Run, skill: SkillDocument, batch: Minibatch, lessons: Sequence[Lesson]
 ) -> Patch | None:
-    prompt, contract = ANALYSTS[batch.source]
+    mode = mode_of(run)
     shown = [
         trajectory_text(run.benchmark, trajectory, number)
         for number, trajectory in enumerate(batch.trajectories, 1)
     ]
-    budget = run.step.edit_budget if run.step else None
+    budget = run.most_edits
     user = "\n\n".join(part for part in (skill_text(skill), lessons_text(lessons), *shown) if part)
-    answer = await ask(
-        run,
-        Question(
-            prompt,
-            user,
-            contract,
-            "reflect",
-            budget,
-        ),
-    )
+    prompt = PROMPTS[batch.source] + mode.suffix
+    question = Question(prompt, user, mode.analysis[batch.source], "reflect", budget)
+    answer = await ask(run, skill_aware(question, run.config.optimizer, batch.source))
     if answer is None:
         return None
-    edits = [edit.edit(batch.source) for edit in answer.edits]
-    patch = Patch(tuple(edits), answer.reasoning, batch.source, answer.patterns)
+    edits = answer.proposed(batch.source, len(batch.trajectories))
+    patch = Patch(edits, answer.reasoning, batch.source, answer.patterns)
+    patch = replace(patch, notes=notes_in(answer))
     keep_patch(run, f"patches/{batch.name}.json", patch)
     return patch

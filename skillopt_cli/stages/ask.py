@@ -28,6 +28,7 @@ class Question(Generic[C]):
         user: the material.
         stage: for the ledger.
         budget: edits the answer may hold, None when it is not capped.
+        addition: name of a prompt that is added to the system prompt, empty for none.
     """
 
     prompt: str
@@ -35,10 +36,24 @@ class Question(Generic[C]):
     contract: type[C]
     stage: str
     budget: int | None = None
+    addition: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """There is no usable answer, and why."""
+
+    reason: str
 
 
 async def ask(run: Run, question: Question[C]) -> C | None:
-    """The optimizer's answer, or None when it stayed unusable; then a `Degraded` fact says why.
+    """The optimizer's answer, or None when it stayed unusable; see `ask_or_why`."""
+    answer = await ask_or_why(run, question)
+    return None if isinstance(answer, Unanswered) else answer
+
+
+async def ask_or_why(run: Run, question: Question[C]) -> C | Unanswered:
+    """The optimizer's answer, or why it stayed unusable, which a `Degraded` fact says as well.
 
     A malformed answer is asked for once more, with the fault. One cut at the token limit is a
     failed proposal like any other: a part of an answer is never used.
@@ -62,16 +77,19 @@ async def ask(run: Run, question: Question[C]) -> C | None:
                 )
             )
         except (TransientError, RequestRefused) as error:
-            run.emit(Degraded(question.stage, f"no answer: {error.message}"))
-            return None
+            return _unanswered(run, question, f"no answer: {error.message}")
         try:
             return _read(reply, question)
         except UnusableAnswer as error:
             fault = str(error)
             _keep_raw(run, question, reply, fault)
             messages = (*messages, *_complaint(reply, fault))
-    run.emit(Degraded(question.stage, f"unusable answer: {fault}"))
-    return None
+    return _unanswered(run, question, f"unusable answer: {fault}")
+
+
+def _unanswered(run: Run, question: Question[C], reason: str) -> Unanswered:
+    run.emit(Degraded(question.stage, reason))
+    return Unanswered(reason)
 
 
 @cache
@@ -88,8 +106,11 @@ def _read(reply: ChatReply, question: Question[C]) -> C:
 
 def _messages(run: Run, question: Question[C]) -> tuple[Message, ...]:
     budget = "any number of" if question.budget is None else f"at most {question.budget}"
-    system = Template(run.prompts[question.prompt]).substitute(budget=budget)
-    return Message("system", system), Message("user", question.user)
+    names = (question.prompt, question.addition) if question.addition else (question.prompt,)
+    template = "\n".join(run.prompts[name] for name in names)
+    system = Template(template).substitute(budget=budget)
+    notes = f"\n\n## Your notes from earlier epochs\n{run.memory}" if run.memory else ""
+    return Message("system", system), Message("user", question.user + notes)
 
 
 def _complaint(reply: ChatReply, fault: str) -> tuple[Message, ...]:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from skillopt_cli.core.errors import SkillOptError
-from skillopt_cli.core.events import RolloutFinished, StageName
+from skillopt_cli.core.events import Degraded, RolloutFinished, StageName
 from skillopt_cli.core.names import safe_name
 from skillopt_cli.core.score import Score, Trajectory
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Task
+from skillopt_cli.core.task import CUT_SHORT, Attempt, Task
 from skillopt_cli.stages.run import Run
 
 
@@ -49,14 +49,16 @@ async def attempt_each(
     queue = iter(tasks)
     rows: dict[str, str] = {}
     wanted = True
+    cut = 0
 
     async def worker() -> None:
-        nonlocal wanted
+        nonlocal wanted, cut
         for task in queue:
             if not wanted:
                 return
             trajectory = await attempt(run, sent, task, purpose)
             rows[task.id] = _row(trajectory)
+            cut += trajectory.attempt.error == CUT_SHORT
             wanted = take(trajectory) and wanted
 
     try:
@@ -65,6 +67,8 @@ async def attempt_each(
                 group.create_task(worker())
     except ExceptionGroup as failures:
         raise first_cause(failures) from failures
+    if cut:
+        run.emit(Degraded(purpose.stage, f"{cut} of {len(rows)} attempts: {CUT_SHORT}"))
     ordered = [rows[task.id] for task in tasks if task.id in rows]
     run.keep(f"{purpose.folder}/results.jsonl", "".join(f"{row}\n" for row in ordered))
 
@@ -113,14 +117,21 @@ async def _make(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) ->
     if made.ending == "broken":
         return Trajectory(task, made, None)
     if made.ending == "gave_up":
-        return Trajectory(task, made, Score(0.0, 0.0, "no answer was given"))
+        return Trajectory(task, made, Score(0.0, 0.0, made.error or "no answer was given"))
     try:
-        return Trajectory(task, made, await run.benchmark.score(task, made))
+        score = await run.benchmark.score(task, made)
     # A scorer may be a plug-in's and fail in any way; that says nothing about the answer, so the
     # attempt is broken, never wrong (method, decision 2).
     except Exception as error:
-        broken = replace(made, ending="broken", error=f"scorer failed: {error!r}")
-        return Trajectory(task, broken, None)
+        return _unscored(task, made, f"scorer failed: {error!r}")
+    if not isinstance(score, Score):
+        return _unscored(task, made, f"scorer failed: it returned {score!r}, not a Score")
+    return Trajectory(task, made, score)
+
+
+def _unscored(task: Task, made: Attempt, reason: str) -> Trajectory:
+    reason = " ".join(reason.split())
+    return Trajectory(task, replace(made, ending="broken", error=reason), None)
 
 
 def first_cause(failures: ExceptionGroup[Exception]) -> Exception:

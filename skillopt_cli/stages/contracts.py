@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from skillopt_cli.core.edits import OP_ALIASES, Edit, Source
+from skillopt_cli.core.skill import MARKER
 
 
 def _name_op(value: object) -> object:
@@ -21,6 +23,12 @@ def _text(value: object) -> object:
             value.encode()
         except UnicodeEncodeError:
             raise ValueError("holds half of a surrogate pair") from None
+    return value
+
+
+def _without_markers(value: str) -> str:
+    if MARKER.search(value):
+        raise ValueError("must not hold a region marker")
     return value
 
 
@@ -56,17 +64,35 @@ class FailurePattern(Contract):
     count: int = Field(0, ge=0)
     description: Text = ""
 
+    @property
+    def words(self) -> str:
+        """The pattern in one line."""
+        return f"{self.failure_type}: {self.description}" if self.description else self.failure_type
 
-class Analysis(Contract):
-    """An analyst's answer on a minibatch."""
+
+class Proposing(Contract):
+    """An answer that proposes something, whatever the update mode."""
 
     reasoning: Text = ""
-    edits: list[ProposedEdit]
 
     @property
     def patterns(self) -> tuple[str, ...]:
         """Failure patterns in words, for later steps. Successes name none."""
         return ()
+
+    @abstractmethod
+    def proposed(self, source: Source, support: int) -> tuple[Edit, ...]:
+        """What is proposed, as edits. `support` is the trajectories it all rests on."""
+
+
+class Analysis(Proposing):
+    """An analyst's answer on a minibatch."""
+
+    edits: list[ProposedEdit]
+
+    def proposed(self, source: Source, support: int) -> tuple[Edit, ...]:
+        """The edits, each with its own support."""
+        return tuple(edit.edit(source) for edit in self.edits)
 
 
 class FailureAnalysis(Analysis):
@@ -77,10 +103,7 @@ class FailureAnalysis(Analysis):
     @property
     def patterns(self) -> tuple[str, ...]:
         """The failure patterns in words."""
-        return tuple(
-            f"{p.failure_type}: {p.description}" if p.description else p.failure_type
-            for p in self.failure_summary
-        )
+        return tuple(pattern.words for pattern in self.failure_summary)
 
 
 class SuccessAnalysis(Analysis):
@@ -89,11 +112,21 @@ class SuccessAnalysis(Analysis):
     success_patterns: list[str] = Field(default_factory=list)
 
 
-class Merge(Contract):
+class Merge(Proposing):
     """One patch out of several."""
 
-    reasoning: Text = ""
     edits: list[ProposedEdit]
+
+    def proposed(self, source: Source, support: int) -> tuple[Edit, ...]:
+        """The edits, each with its own support."""
+        return tuple(edit.edit(source) for edit in self.edits)
+
+
+class Consolidation(Contract):
+    """An appendix's notes in fewer or shorter words."""
+
+    reasoning: Text = ""
+    notes: list[Annotated[Text, AfterValidator(_without_markers)]]
 
 
 class Ranking(Contract):
@@ -101,3 +134,17 @@ class Ranking(Contract):
 
     reasoning: Text = ""
     selected_indices: list[int]
+
+
+class Guidance(Contract):
+    """What the slow update writes into its region."""
+
+    reasoning: Text = ""
+    slow_update_content: Annotated[str, Field(min_length=1), AfterValidator(_without_markers)]
+
+
+class Notes(Contract):
+    """What the optimizer tells its later self."""
+
+    reasoning: Text = ""
+    meta_skill_content: Annotated[str, Field(min_length=1)]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
-from skillopt_cli.core.edits import Edit, Patch
+from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit, Patch
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson
 from skillopt_cli.ports import Benchmark
+
+_LISTS = {SUGGEST: "suggestions", REWRITE: "candidates"}
+_NAMES = {SUGGEST: ("title", "instruction")}
 
 
 def skill_text(skill: SkillDocument) -> str:
@@ -49,7 +53,7 @@ def lessons_text(lessons: Sequence[Lesson]) -> str:
                 f"These edits were rejected: together they were not better than the score of"
                 f" {lesson.incumbent:.3f} they had to beat. Do not propose them again:"
             )
-            parts.append(edits_block(lesson.rejected))
+            parts.append(edits_block(without_texts(lesson.rejected), lesson.rejected_notes))
         elif lesson.verdict is not None:
             parts.append(f"The edits of this step ended as: {lesson.verdict}.")
     return "\n".join(parts)
@@ -64,16 +68,49 @@ def patches_text(patches: Sequence[Patch]) -> str:
     return "\n\n".join(blocks)
 
 
-def edits_block(edits: Sequence[Edit]) -> str:
-    """Edits as a fenced JSON block."""
-    shown = [
-        {
-            "op": e.op,
-            "target": e.target,
-            "content": e.content,
-            "support": e.support,
-            "evidence": e.evidence,
-        }
-        for e in edits
-    ]
-    return f"```json\n{json.dumps({'edits': shown}, ensure_ascii=False, indent=1)}\n```"
+def notes_text(notes: Sequence[str]) -> str:
+    """Appendix notes, each as a bullet."""
+    return "\n".join(["## Notes to shorten", *(f"- {note}" for note in notes)])
+
+
+def edits_block(edits: Sequence[Edit], notes: Sequence[str] = ()) -> str:
+    """Edits as a fenced JSON block, with the appendix notes that went with them, if any."""
+    key = _LISTS.get(edits[0].op, "edits") if edits else "edits"
+    block: dict[str, object] = {key: [_shown(edit) for edit in edits]}
+    if notes:
+        block["appendix_notes"] = list(notes)
+    return f"```json\n{json.dumps(block, ensure_ascii=False, indent=1)}\n```"
+
+
+def _shown(edit: Edit) -> dict[str, object]:
+    """A proposal in the words of the contract it came by."""
+    ground = {"support": edit.support, "evidence": edit.evidence}
+    match edit.op:
+        case "suggest":
+            return {"title": edit.target, "instruction": edit.content, **ground}
+        case "rewrite":
+            text = {"new_skill": edit.content} if edit.content else {}
+            changes = edit.evidence.splitlines()
+            return {"change_summary": changes, **text, "support": edit.support}
+        case _:
+            return {"op": edit.op, "target": edit.target, "content": edit.content, **ground}
+
+
+def without_texts(edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """Rewrites by the summary of their changes alone: a refused text is not worth its length."""
+    return tuple(replace(edit, content="") if edit.op == REWRITE else edit for edit in edits)
+
+
+def listed(edits: Sequence[Edit]) -> str:
+    """Edits as a numbered list, to be chosen from."""
+    lines = []
+    for index, edit in enumerate(edits):
+        lines.append(f"[{index}] {edit.op} (support {edit.support})")
+        target, content = _NAMES.get(edit.op, ("target", "content"))
+        if edit.target:
+            lines.append(f"    {target}: {edit.target!r}")
+        if edit.content:
+            lines.append(f"    {content}: {edit.content!r}")
+        if edit.evidence:
+            lines.append(f"    evidence: {edit.evidence}")
+    return "\n".join(lines)

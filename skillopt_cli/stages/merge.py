@@ -9,8 +9,8 @@ from skillopt_cli.core.edits import Edit, Patch
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.stages.ask import Question, ask
 from skillopt_cli.stages.attempts import first_cause
-from skillopt_cli.stages.contracts import Merge
 from skillopt_cli.stages.material import patches_text, skill_text
+from skillopt_cli.stages.modes import mode_of
 from skillopt_cli.stages.run import Run
 
 
@@ -56,10 +56,12 @@ async def _merge(run: Run, skill: SkillDocument, prompt: str, group: Sequence[Pa
         return group[0]
     source = group[0].source if prompt != "merge_final" else "merged"
     user = f"{skill_text(skill)}\n\n{patches_text(group)}"
-    answer = await ask(run, Question(prompt, user, Merge, "aggregate"))
+    mode = mode_of(run)
+    answer = await ask(run, Question(prompt + mode.suffix, user, mode.merge, "aggregate"))
     if answer is None:
         return Patch(concatenated(group), "kept all edits: no usable merge", source)
-    return Patch(tuple(e.edit(source) for e in answer.edits), answer.reasoning, source)
+    support = sum(edit.support for patch in group for edit in patch.edits)
+    return Patch(answer.proposed(source, support), answer.reasoning, source)
 
 
 def concatenated(patches: Sequence[Patch]) -> tuple[Edit, ...]:

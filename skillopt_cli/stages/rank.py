@@ -10,17 +10,19 @@ from skillopt_cli.core.events import Degraded
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.stages.ask import Question, ask
 from skillopt_cli.stages.contracts import Ranking
-from skillopt_cli.stages.material import skill_text
+from skillopt_cli.stages.material import listed, skill_text
 from skillopt_cli.stages.run import Run
 
 
 async def rank_with_model(
     run: Run, skill: SkillDocument, merged: Patch, budget: int | None
 ) -> Patch:
-    """The ranked patch. A patch within the budget needs no call."""
+    """The ranked patch. A patch within the budget needs no call, nor does a budget of nothing."""
     if budget is None or len(merged.edits) <= budget:
         return merged
-    user = f"{skill_text(skill)}\n\nKeep at most {budget} edits.\n\n{_listed(merged.edits)}"
+    if budget == 0:
+        return within_budget(merged, ())
+    user = f"{skill_text(skill)}\n\nKeep at most {budget} edits.\n\n{listed(merged.edits)}"
     answer = await ask(run, Question("ranking", user, Ranking, "select", budget))
     if answer is None:
         return within_budget(merged, by_support(merged.edits)[:budget])
@@ -44,16 +46,3 @@ def within_budget(merged: Patch, places: Sequence[int]) -> Patch:
         edits=tuple(merged.edits[i] for i in places),
         dropped=tuple(e for i, e in enumerate(merged.edits) if i not in kept),
     )
-
-
-def _listed(edits: Sequence[Edit]) -> str:
-    lines = []
-    for index, edit in enumerate(edits):
-        lines.append(f"[{index}] {edit.op} (support {edit.support})")
-        if edit.target:
-            lines.append(f"    target: {edit.target!r}")
-        if edit.content:
-            lines.append(f"    content: {edit.content!r}")
-        if edit.evidence:
-            lines.append(f"    evidence: {edit.evidence}")
-    return "\n".join(lines)

@@ -68,4 +68,8 @@ async def reflect(
 
 def keep_patch(run: Run, path: str, patch: Patch) -> None:
     """A copy of a patch for people."""
-    run.keep(path, json.dumps(asdict(patch), ensure_ascii=False, indent=2) + "\n")
+    document = asdict(patch)
+    notes = document.pop("notes")
+    if notes:
+        document["appendix_notes"] = notes
+    run.keep(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from skillopt_cli.core.edits import Patch
 from skillopt_cli.core.events import EditsChosen
 from skillopt_cli.core.skill import SkillDocument
@@ -10,9 +12,13 @@ from skillopt_cli.stages.run import Run, announced
 
 
 async def select(run: Run, skill: SkillDocument, merged: Patch, budget: int | None) -> Patch:
-    """At most `budget` edits, the rest in `dropped`; `budget` None keeps every edit."""
+    """At most `budget` edits, the rest in `dropped`; `budget` None keeps every edit.
+
+    Notes are not edits: all are kept.
+    """
     with announced(run, "select", len(merged.edits)):
         chosen = await run.variants.select(run, skill, merged, budget)
+    chosen = replace(chosen, notes=merged.notes)
     keep_patch(run, "ranked_edits.json", chosen)
     run.emit(EditsChosen(run.number, chosen.edits, chosen.dropped))
     return chosen

@@ -4,28 +4,57 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
-from skillopt_cli.core.edits import Candidate, EditOutcome, Patch, apply_edits
+from skillopt_cli.core.edits import Candidate, EditOutcome, Patch, refuse
 from skillopt_cli.core.events import CandidateMade
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.stages.appendix import write_notes
 from skillopt_cli.stages.run import Run, announced
 
 
 async def update(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:
-    """Apply the chosen edits; those that fell to the budget are reported as such."""
+    """Make the candidate in the chosen way and write the notes; account for every edit.
+
+    What fell to the budget is reported as such. A candidate longer than
+    `optimizer.max_skill_chars` is refused, before anything is spent on measuring it.
+    """
     with announced(run, "update", len(chosen.edits)):
-        made = apply_edits(skill, chosen.edits)
+        made = await run.variants.update(run, skill, chosen)
         over = tuple(EditOutcome(edit, "over_budget") for edit in chosen.dropped)
-        candidate = Candidate(made.skill, made.outcomes + over)
-        run.keep("candidate_skill.md", candidate.skill.text)
-        run.keep("edit_report.json", report(candidate.outcomes))
+        # A proposal refused as a whole leaves the text alone, and so do its notes.
+        noted = skill if made.refused else await write_notes(run, made.skill, chosen.notes)
+        candidate = replace(made, skill=noted, outcomes=made.outcomes + over)
+        limit, chars = run.config.optimizer.max_skill_chars, len(noted.text)
+        if limit and chars > limit and noted != skill:
+            reason = f"the candidate has {chars} characters, {limit} are allowed"
+            candidate = refuse(skill, candidate, reason)
+        _keep(run, candidate)
+    text, rewrite = candidate.skill.text, candidate.rewrite
     run.emit(
         CandidateMade(
-            run.number, candidate.skill.digest, len(candidate.skill.text), candidate.outcomes
+            step=run.number,
+            digest=candidate.skill.digest,
+            chars=len(text),
+            outcomes=candidate.outcomes,
+            changes=rewrite.changes if rewrite else (),
+            refused=candidate.refused,
         )
     )
     return candidate
+
+
+def _keep(run: Run, candidate: Candidate) -> None:
+    run.keep("candidate_skill.md", candidate.skill.text)
+    run.keep("edit_report.json", report(candidate.outcomes))
+    if candidate.rewrite is not None:
+        document = {
+            "reasoning": candidate.rewrite.reasoning,
+            "change_summary": candidate.rewrite.changes,
+            "new_skill": candidate.rewrite.text,
+        }
+        text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        run.keep("rewrite_result.json", text)
 
 
 def report(outcomes: Sequence[EditOutcome]) -> str:

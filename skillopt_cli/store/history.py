@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from skillopt_cli.core.edits import EditState
 from skillopt_cli.core.events import (
+    AppendixWritten,
     BaselineMeasured,
     BatchScored,
     CallMade,
@@ -18,6 +19,7 @@ from skillopt_cli.core.events import (
     EditsChosen,
     EditsMerged,
     GateDecided,
+    LearningRateChosen,
     PatchesProposed,
     Role,
     RolloutFinished,
@@ -43,7 +45,9 @@ _RESULTS = (
     BatchScored,
     PatchesProposed,
     EditsMerged,
+    LearningRateChosen,
     EditsChosen,
+    AppendixWritten,
     CandidateMade,
     StepSkipped,
     GateDecided,
@@ -108,8 +112,10 @@ class History:
     def add(self, fact: Stamped) -> list[Record]:
         """Take in one fact; returns what it added to `records`, which it may first have cut."""
         match fact.event:
-            case RunStarted(done=done):
+            case RunStarted(done=done, recorded=recorded):
                 self._forget_after(done)
+                if recorded is not None:
+                    self._standings[done] = _Standing.of(recorded)
                 added = self._record(done)
                 self._open.clear()
                 return added
@@ -214,7 +220,7 @@ class _Standing:
         moved = replace(
             self, current_score=score, current_step=number, chars=made.chars if made else None
         )
-        if gated.decision.verdict == "accept":
+        if not gated.decision.leads:
             return moved
         return replace(moved, best_score=score, best_step=number)
 
@@ -228,6 +234,7 @@ def _record_of(step: _Step, standing: _Standing) -> Record:
         **_rollout(step),
         **_edits(step),
         **_candidate(step),
+        **_appendix(step),
         **_gate(step),
         "current_score": _score(standing.current_score),
         "best_score": _score(standing.best_score),
@@ -256,6 +263,7 @@ def _rollout(step: _Step) -> Record:
 def _edits(step: _Step) -> Record:
     proposed = step.result(PatchesProposed)
     merged, ranked = step.result(EditsMerged), step.result(EditsChosen)
+    chosen = step.result(LearningRateChosen)
     failures = proposed.failure_patches if proposed else 0
     successes = proposed.success_patches if proposed else 0
     return {
@@ -264,7 +272,9 @@ def _edits(step: _Step) -> Record:
         "n_success_patches": successes,
         "n_edits_merged": merged.edits if merged else None,
         "n_edits_ranked": len(ranked.chosen) if ranked else None,
-        "edit_budget": step.started.edit_budget,
+        "edit_budget": chosen.applied if chosen else step.started.edit_budget,
+        "lr_control_mode": step.started.control,
+        **({"lr_decision": chosen.record} if chosen else {}),
         "support_counts": [edit.support for edit in ranked.chosen] if ranked else [],
     }
 
@@ -274,7 +284,9 @@ def _candidate(step: _Step) -> Record:
     if made is None:
         return {"candidate_hash": None, "candidate_skill_len": None, "edit_apply_summary": None}
     states = Counter(outcome.state for outcome in made.outcomes)
+    changes = {"rewrite_change_summary": list(made.changes)} if made.changes else {}
     return {
+        **changes,
         "candidate_hash": made.digest[:16],
         "candidate_skill_len": made.chars,
         "edit_apply_summary": {
@@ -282,6 +294,19 @@ def _candidate(step: _Step) -> Record:
             "skipped": len(made.outcomes) - states["applied"],
             **{state: states[state] for state in get_args(EditState)},
         },
+    }
+
+
+def _appendix(step: _Step) -> Record:
+    """Only of a step whose analysts gave notes."""
+    written = step.result(AppendixWritten)
+    if written is None:
+        return {}
+    return {
+        "n_execution_lapse_notes": written.proposed,
+        "n_appendix_notes_added": len(written.added),
+        "n_appendix_notes_total": written.total,
+        "n_appendix_notes_consolidated": written.consolidated,
     }
 
 
@@ -308,7 +333,10 @@ def _action(step: _Step) -> str:
     if gated is not None:
         return _ACTIONS[gated.decision.verdict]
     any_patch = proposed is not None and proposed.failure_patches + proposed.success_patches > 0
-    return "skip_no_op" if any_patch else "skip_no_patches"
+    made = step.result(CandidateMade)
+    if not any_patch:
+        return "skip_no_patches"
+    return made.skip if made else "skip_no_op"
 
 
 def _origin(step: int) -> str:

@@ -1,8 +1,10 @@
 """A real OpenAI-compatible HTTP server on the loopback, answered by the simulated model.
 
 `python -m skillopt_cli.testing.model_server --port 0 --log FILE` prints its base URL and serves
-until stopped; every setting of `model.simulated` is a flag. In tests, `with model_server() as
-server:` runs it in a process of its own. Needs starlette and uvicorn (the `dev` extra).
+until stopped; every setting of `model.simulated` is a flag. With `--key` calls must bring that key,
+with `--model` they must name that model; others are answered with 401 and 404. In tests,
+`with model_server() as server:` runs it in a process of its own. Needs starlette and uvicorn (the
+`dev` extra).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from skillopt_cli.config.sections import SimulatedConfig
-from skillopt_cli.testing.model_service import ModelService, Scripted
+from skillopt_cli.testing.model_service import Admission, ModelService, Scripted
 
 __all__ = ["ModelServer", "Scripted", "main", "model_server"]
 
@@ -59,19 +61,28 @@ class ModelServer:
 
 @contextmanager
 def model_server(
-    log: Path | None = None, *, bodies: bool = True, **simulated: Any
+    log: Path | None = None,
+    *,
+    bodies: bool = True,
+    key: str = "",
+    model: str = "",
+    **simulated: Any,
 ) -> Iterator[ModelServer]:
     """Run a server in a subprocess for the length of the block.
 
     Args:
         log: the request log; in a temporary folder when None.
         bodies: log request bodies as well.
+        key: calls must bring it as a bearer token, else they get 401; empty asks for none.
+        model: calls must name it, else they get 404; empty takes any name.
         simulated: fields of `SimulatedConfig`.
     """
     with TemporaryDirectory() as folder:
         path = log or Path(folder, "requests.jsonl")
         argv = [sys.executable, "-m", __name__, "--port", "0", "--log", str(path)]
         argv += ["--log-bodies"] if bodies else []
+        argv += ["--key", key] if key else []
+        argv += ["--model", model] if model else []
         config = SimulatedConfig.model_validate(simulated)
         for name, value in config.model_dump(exclude_unset=True).items():
             argv += [_flag(name), json.dumps(value)]
@@ -96,6 +107,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--log", type=Path, help="append one JSON line per call")
     parser.add_argument("--log-bodies", action="store_true", help="log request bodies too")
+    parser.add_argument("--key", default="", help="answer 401 to calls without this key")
+    parser.add_argument("--model", default="", help="answer 404 to calls for another model")
     for name, info in SimulatedConfig.model_fields.items():
         # JSON values, which the configuration model then checks like any others.
         parser.add_argument(
@@ -110,7 +123,12 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     given = _arguments(argv)
     fields = {name: getattr(given, name) for name in SimulatedConfig.model_fields}
-    service = ModelService(SimulatedConfig.model_validate(fields), given.log, given.log_bodies)
+    service = ModelService(
+        SimulatedConfig.model_validate(fields),
+        given.log,
+        given.log_bodies,
+        Admission(given.key, given.model),
+    )
     listener = socket.create_server(("127.0.0.1", given.port), backlog=1024)
     # Headers and body leave apart: without this each answer waits 40 ms for an acknowledgement.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -41,11 +41,39 @@ class Scripted:
     action: Literal["reply", "hang", "drop"] = "reply"
 
 
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What a call must bring to be answered; empty asks for nothing.
+
+    Attributes:
+        key: sent as a bearer token, else 401.
+        model: the name of the model, else 404.
+    """
+
+    key: str = ""
+    model: str = ""
+
+    def fault(self, authorization: str | None, model: object) -> BackendError | None:
+        """Why a call is refused, None when it is not."""
+        if self.key and authorization != f"Bearer {self.key}":
+            return AuthFailed("the key is missing or wrong")
+        if self.model and model != self.model:
+            return UnknownModel("there is no such model here")
+        return None
+
+
 class ModelService:
     """The endpoints, and the state behind them."""
 
-    def __init__(self, config: SimulatedConfig, log: Path | None, bodies: bool) -> None:
+    def __init__(
+        self,
+        config: SimulatedConfig,
+        log: Path | None,
+        bodies: bool,
+        admission: Admission | None = None,
+    ) -> None:
         self._model = Simulated(config)
+        self._admission = admission or Admission()
         self._log = log.open("a", encoding="utf-8", buffering=1) if log else None
         self._bodies = bodies
         self._script: deque[Scripted] = deque()
@@ -72,7 +100,10 @@ class ModelService:
             self._note(request, raw, step.status if step.action == "reply" else 0)
             return await _play(step)
         body = json.loads(raw)
+        refused = self._admission.fault(request.headers.get("authorization"), body.get("model"))
         try:
+            if refused is not None:
+                raise refused
             reply = await self._model.chat(_chat_request(body))
         except BackendError as error:
             status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
@@ -84,7 +115,8 @@ class ModelService:
     async def _models(self, request: Request) -> Response:
         from starlette.responses import JSONResponse
 
-        return JSONResponse({"object": "list", "data": [{"id": "simulated", "object": "model"}]})
+        name = self._admission.model or "simulated"
+        return JSONResponse({"object": "list", "data": [{"id": name, "object": "model"}]})
 
     async def _queue(self, request: Request) -> Response:
         from starlette.responses import JSONResponse

@@ -11,7 +11,9 @@ from typing import TypeVar
 from skillopt_cli.backends.chat_agent import ChatAgent
 from skillopt_cli.backends.simulated import Simulated
 from skillopt_cli.backends.wrappers import CallPolicy, Recorded, stack
-from skillopt_cli.compose.build import gate_rule, shipped_prompts, splits_in_use, train_plan
+from skillopt_cli.compose.build import gate_rule, train_plan
+from skillopt_cli.compose.prompts import effective_prompts
+from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Layer, assignment_layers, resolve
 from skillopt_cli.core.events import Role, RunEvent, RunStarted, Stamped
@@ -128,7 +130,7 @@ def toy_session(
         emit=bus.emit,
         variants=toy.variants,
         rule=gate_rule(config),
-        prompts=shipped_prompts(),
+        prompts=effective_prompts(toy.benchmark.name, {}, config.optimizer.prompts_dir),
     )
     return Session(run, SkillDocument(toy.benchmark.seed_skill), _started(run), chats)
 
@@ -156,4 +158,5 @@ def _started(run: Run) -> RunStarted:
         n_selection=len(run.splits["selection"]),
         n_test=len(run.splits["test"]),
         metric=run.metric.name,
+        recorded=run.recorded(state) if state else None,
     )

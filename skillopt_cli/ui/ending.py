@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
+from skillopt_cli.core.errors import Interrupted
 from skillopt_cli.core.events import RunFailed, RunFinished, TestMeasured
 from skillopt_cli.ui.reasons import why_no_change
 from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import count, duration, one_line, out_of, score
+from skillopt_cli.ui.words import UNKNOWN, count, duration, one_line, out_of, score
 
 TEST_ORDER = ("no_skill", "seed", "best", "final", "eval")
 
-_WORDS = {5: "Stopped", 130: "Interrupted"}
-
 
 def ending_lines(view: RunView, event: RunFinished | RunFailed) -> tuple[str, ...]:
-    """All that is to be said at the end, the most important line last."""
+    """What is to be said at the end, the most important line last.
+
+    The error that ended a run is no part of it: whoever started the run shows that, with its hint.
+    """
     test = test_line(view)
     lines = (*((test,) if test else ()), *spend_lines(view))
     if isinstance(event, RunFinished):
         reasons = why_no_change(view)
         why = (f"Why no change: {reasons['sentence']}",) if reasons else ()
         return (*lines, *why, finish_line(view, event))
-    word = _WORDS.get(event.exit_code, "Failed")
-    hints = [event.hint] if event.hint else []
-    if event.resumable and "skillopt resume" not in event.hint and view.run is not None:
-        hints.append(f"skillopt resume {view.run.run_id}")
-    failure = f"{word}: {one_line(event.message) or one_line(event.error)}"
-    return (*lines, failure, *(f"hint: {one_line(hint)}" for hint in hints))
+    return (*lines, _broken_off(view, event))
+
+
+def _broken_off(view: RunView, event: RunFailed) -> str:
+    """How far a failed run came, and how it goes on; why it failed is the caller's to say."""
+    planned = view.total_steps
+    came = f"{view.done} of {count(planned, 'step')} recorded in " if planned else "after "
+    text = f"Ended early: {came}{duration(view.wall_time)}"
+    # An interruption is reported with this very advice.
+    advised = "skillopt resume" in event.hint or event.exit_code == Interrupted.exit_code
+    if not event.resumable or advised or view.run is None:
+        return text
+    return f"{text}; `skillopt resume {one_line(view.run.run_id)}` takes it up"
 
 
 def test_line(view: RunView) -> str:
     """The test results so far, or an empty text: `Test: seed 0.60 (n=100), best 0.79 (n=100)`."""
     title = "Test" if all(label in TEST_ORDER for label in view.tests) else "Score"
-    return f"{title}: {words}" if (words := test_words(view)) else ""
+    return f"{title}{test_label(view)}: {words}" if (words := test_words(view)) else ""
+
+
+def test_label(view: RunView) -> str:
+    """Which score the tests show, where it is not the hard one throughout: ` (soft)`."""
+    metric = view.run.metric if view.run else "hard"
+    # A mixed score would hide which of its parts moved.
+    return {"hard": "", "soft": " (soft)"}.get(metric, " (hard)")
+
+
+def metric_label(view: RunView) -> str:
+    """Which score the gate compares, where it is not the hard one: ` (mixed)`."""
+    metric = view.run.metric if view.run else "hard"
+    return "" if metric == "hard" else f" ({one_line(metric)})"
 
 
 def test_words(view: RunView) -> str:
@@ -56,11 +78,15 @@ def finish_line(view: RunView, event: RunFinished) -> str:
     code = f" (exit {event.exit_code})" if event.exit_code else ""
     if not view.total_steps and not event.done:
         return f"Finished{code}: in {duration(view.wall_time)}"
-    seed = view.baseline.value if view.baseline else None
     came = f"from step {event.best_step}" if event.best_step else "from the seed skill"
+    base = view.baseline
+    seed = f"{score(base.value)} ({out_of(base.scored, base.n)})" if base else UNKNOWN
+    means = view.saved.best if view.saved else None
+    reach = f" ({out_of(means.scored, means.n)})" if means else ""
     return (
         f"Finished{code}: {count(event.done, 'step')} in {duration(view.wall_time)}, "
-        f"best val score {score(event.best_score)} {came} (baseline {score(seed)})"
+        f"best val score{metric_label(view)} {score(event.best_score)}{reach} {came}, "
+        f"baseline {seed}"
     )
 
 
@@ -81,4 +107,6 @@ def trouble_words(view: RunView) -> str:
         count(view.broken_total, "broken attempt") if view.broken_total else "",
         *(f"{n} degraded {one_line(where)}" for where, n in view.degraded_by_place.items()),
     ]
-    return ", ".join(part for part in parts if part)
+    often = next(iter(view.broken_reasons), "")
+    why = f"; broken most often: {one_line(often)}" if often else ""
+    return ", ".join(part for part in parts if part) + why

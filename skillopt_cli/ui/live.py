@@ -11,8 +11,9 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from skillopt_cli.core.events import Stamped
+from skillopt_cli.ui.folding import apply
 from skillopt_cli.ui.panel import FinalPanel, RunPanel
-from skillopt_cli.ui.view import RunView, apply
+from skillopt_cli.ui.view import RunView
 
 REFRESHES_PER_SECOND = 4
 

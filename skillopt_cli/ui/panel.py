@@ -12,16 +12,25 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.events import RunFailed
-from skillopt_cli.ui.ending import ending_lines, test_words, trouble_words
+from skillopt_cli.ui.data import luck_note, used_words
+from skillopt_cli.ui.ending import (
+    ending_lines,
+    metric_label,
+    test_label,
+    test_words,
+    trouble_words,
+)
+from skillopt_cli.ui.epoch import slow_words
 from skillopt_cli.ui.parts import StageView, StepView
-from skillopt_cli.ui.verdict import gate_line
+from skillopt_cli.ui.verdict import gate_parts
 from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import count, duration, edit_words, one_line, score
+from skillopt_cli.ui.words import count, duration, edit_words, one_line, out_of, score
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _ASCII_BLOCKS = ".:-=+*#@"
-_FIXED_ROWS = 14
+_FIXED_ROWS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,7 @@ class RunPanel:
         room = max(2, min(10, (options.height or options.size.height) - _FIXED_ROWS))
         plain = options.ascii_only
         decisions = _decision_rows(self.view, max(1, room // 2))
+        decisions += _epoch_rows(self.view)
         edits = _edit_rows(self.view, max(1, room - len(decisions)))
         parts: list[RenderableType] = [
             *_facts(self.view),
@@ -70,7 +80,7 @@ class FinalPanel:
         plain = options.ascii_only
         end = self.view.ending
         lines: list[RenderableType] = [_scores(self.view, plain, options.max_width)]
-        lines += _decision_rows(self.view, 5)
+        lines += [*_decision_rows(self.view, 5), *_epoch_rows(self.view)]
         if end is None:
             lines.append(Text("the display closed before the run ended", style="yellow"))
         else:
@@ -102,6 +112,10 @@ def _facts(view: RunView) -> Iterator[Text]:
     if run is None:
         return
     yield _line(("data    ", "dim"), one_line(run.data))
+    if used := used_words(run):
+        yield _line(("tasks   ", "dim"), used)
+    if note := luck_note(run):
+        yield _line(("note    ", "dim"), (note, "yellow"))
     yield _line(
         ("models  ", "dim"), f"target {one_line(run.target)}, optimizer {one_line(run.optimizer)}"
     )
@@ -157,12 +171,13 @@ def _scores(view: RunView, plain: bool, width: int) -> Text:
     base = view.baseline.value if view.baseline else None
     standing = view.standing
     came = f" (step {standing.best_step})" if standing.best_step else ""
+    reach = f" {out_of(view.baseline.scored, view.baseline.n)}" if view.baseline else ""
     return _line(
         ("score   ", "dim"),
-        f"base {score(base)}  best ",
+        f"base {score(base)} best ",
         (score(standing.best), "bold green" if standing.best_step else "bold"),
-        f"{came}  now {score(standing.current)}  ",
-        (sparkline(view.trend, limit=max(8, width // 4), plain=plain), "cyan"),
+        f"{came} now {score(standing.current)}{metric_label(view)}{reach} ",
+        (sparkline(view.trend, limit=max(4, min(width // 4, width - 56)), plain=plain), "cyan"),
     )
 
 
@@ -199,10 +214,13 @@ def _decision(step: StepView) -> str:
     if step.gate is None:
         return f"skipped: {one_line(step.skipped or '')}"
     decision = step.gate.decision
-    line = gate_line(decision)
+    said, word, aside = gate_parts(decision)
+    # The verdict first, since a narrow screen cuts the end of the line.
+    line = f"{word}  {said.removeprefix('val score ')}"
     if decision.early or decision.verdict in ("indecisive", "no_op"):
-        return line
-    return f"{line}  +{len(decision.fixed)} -{len(decision.broke)} tasks"
+        return f"{line}  {aside}".rstrip()
+    flips = f"+{len(decision.fixed)} -{len(decision.broke)} tasks"
+    return f"{line}  {flips}{f'  {aside}' if aside else ''}"
 
 
 def _edit_rows(view: RunView, limit: int) -> list[Text]:
@@ -210,13 +228,9 @@ def _edit_rows(view: RunView, limit: int) -> list[Text]:
     step = next((s for s in reversed(view.steps) if s.outcomes), None)
     if step is None:
         return []
-    waiting = step.action is None
-    kept = "+" if step.accepted else ("?" if waiting else "-")
     rows = []
     for outcome in step.outcomes[:limit]:
-        sign = kept if outcome.state == "applied" else "x"
-        style = {"+": "green", "-": "red", "?": "", "x": "dim"}[sign]
-        state = "" if outcome.state == "applied" else f"{outcome.state}: "
+        sign, state, style = _fate(step, outcome)
         words = f"{state}{edit_words(outcome.edit, 60)}"
         rows.append(_line(("edit    ", "dim"), f"{step.number:>3}  ", (f"{sign} {words}", style)))
     hidden = len(step.outcomes) - len(rows)
@@ -225,13 +239,31 @@ def _edit_rows(view: RunView, limit: int) -> list[Text]:
     return rows
 
 
+def _fate(step: StepView, outcome: EditOutcome) -> tuple[str, str, str]:
+    """What became of an edit: sign, word and style. What is not in the skill has an `x`."""
+    if outcome.state != "applied":
+        return "x", f"{outcome.state}: ", "dim"
+    if step.accepted:
+        return "+", "", "green"
+    if step.action is None:
+        return "?", "", ""
+    return "x", "rejected: " if step.action == "reject" else "not accepted: ", "red"
+
+
+def _epoch_rows(view: RunView) -> list[Text]:
+    """What the newest epoch's end did to the guidance region."""
+    slow = next((e.slow for e in reversed(view.epochs) if e.slow is not None), None)
+    words = slow_words(slow) if slow else ""
+    return [_line(("epoch   ", "dim"), f"{slow.epoch:>3}  {words}")] if slow and words else []
+
+
 def _costs(view: RunView) -> Iterator[Text]:
     for role in ("target", "optimizer"):
         yield _line(("spent   ", "dim"), f"{role} {view.spent_by(role).line}")
     trouble = trouble_words(view)
     yield _line(("trouble ", "dim"), (trouble or "none", "yellow" if trouble else "dim"))
     if test := test_words(view):
-        yield _line(("test    ", "dim"), test)
+        yield _line(("test    ", "dim"), f"{test}{test_label(view)}")
     if view.stopped:
         yield _line(("stopped ", "dim"), (one_line(view.stopped), "yellow"))
 
@@ -239,11 +271,11 @@ def _costs(view: RunView) -> Iterator[Text]:
 def _clock(view: RunView, now: float) -> Text:
     running = view.run is not None and view.ending is None
     since = max(0.0, now - view.busy_until) if running else 0.0
-    saved = f", {view.saved} rollouts saved" if view.saved else ""
+    saved = f", {count(view.rollouts_saved, 'rollout')} saved" if view.rollouts_saved else ""
     recalled = f", {view.recalled} recalled" if view.recalled else ""
     return _line(
         ("time    ", "dim"),
-        f"{duration(view.wall_time + since)}, {view.made} rollouts made{recalled}{saved}",
+        f"{duration(view.wall_time + since)}, {count(view.made, 'rollout')} made{recalled}{saved}",
     )
 
 

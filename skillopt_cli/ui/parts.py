@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.events import (
+    AppendixWritten,
     BatchScored,
     CandidateMade,
     EditsChosen,
+    EpochCompared,
     GateDecided,
+    LearningRateChosen,
     PatchesProposed,
+    Role,
+    SlowUpdateDecided,
     StageName,
     StepStarted,
 )
@@ -50,6 +56,15 @@ class Spend:
             self.silent + other.silent,
         )
 
+    def __sub__(self, part: Spend) -> Spend:
+        """What is left of this spend without a part of it; a count is None where it was never."""
+        return Spend(
+            self.calls - part.calls,
+            _less(self.prompt_tokens, part.prompt_tokens),
+            _less(self.completion_tokens, part.completion_tokens),
+            self.silent - part.silent,
+        )
+
     @property
     def total_tokens(self) -> int | None:
         """Prompt and completion tokens together, None when neither was reported."""
@@ -71,14 +86,23 @@ def _sum(a: int | None, b: int | None) -> int | None:
     return None if a is None and b is None else (a or 0) + (b or 0)
 
 
+def _less(a: int | None, b: int | None) -> int | None:
+    return None if a is None else a - (b or 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The scores of the current and the best skill under the gate metric, and their steps."""
+    """The scores of the current and the best skill under the gate metric, and their steps.
+
+    Attributes:
+        chars: length of the current skill, None before a checkpoint told it.
+    """
 
     current: float | None = None
     best: float | None = None
     current_step: int = 0
     best_step: int = 0
+    chars: int | None = None
 
 
 NO_STANDING = Standing()
@@ -129,6 +153,33 @@ class StageView:
 
 
 @dataclass(frozen=True, slots=True)
+class EpochView:
+    """What is known of an epoch's end. `step` is the epoch's last.
+
+    Attributes:
+        measured: attempts on the selection split at the text with guidance.
+    """
+
+    number: int
+    step: int
+    compared: EpochCompared | None = None
+    slow: SlowUpdateDecided | None = None
+    notes: str = ""
+    measured: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether guidance got into the skill."""
+        return self.slow is not None and "accept" in self.slow.action
+
+    @property
+    def saved(self) -> int:
+        """Attempts that early rejection made unnecessary."""
+        decision = self.slow.decision if self.slow else None
+        return max(0, decision.n - self.measured) if decision and decision.early else 0
+
+
+@dataclass(frozen=True, slots=True)
 class StepView:
     """What is known of a step: its facts, as far as they have happened.
 
@@ -138,6 +189,10 @@ class StepView:
         skipped: why there was no candidate worth measuring.
         measured: attempts on the selection split, those in flight when the verdict was settled
             included.
+        spend: by role and stage, the end of the step's epoch included; what an interrupted process
+            paid for the step before it was begun anew is not.
+        broken: attempts without a score, at the end of the step's epoch too.
+        degraded: weaker paths taken, `where: reason`.
     """
 
     number: int
@@ -147,25 +202,37 @@ class StepView:
     batch: BatchScored | None = None
     proposed: PatchesProposed | None = None
     merged: int | None = None
+    rate: LearningRateChosen | None = None
     chosen: EditsChosen | None = None
+    appendix: AppendixWritten | None = None
     candidate: CandidateMade | None = None
     skipped: str | None = None
     measured: int = 0
     gate: GateDecided | None = None
     standing: Standing | None = None
+    spend: Mapping[tuple[Role, str], Spend] = field(default_factory=dict)
+    broken: int = 0
+    degraded: tuple[str, ...] = ()
+
+    @property
+    def decided(self) -> bool:
+        """Whether the step's own work is over; what follows belongs to its epoch's end."""
+        return self.gate is not None or self.skipped is not None
 
     @property
     def action(self) -> str | None:
         """How the step ended, in the words of `history.json`; None while it has not.
 
-        `skip_no_patches`: no analyst proposed an edit. `skip_no_op`: no edit changed the skill.
+        `skip_no_patches`: no analyst proposed anything. `skip_no_op`: nothing changed the skill.
         """
         if self.gate is not None:
             verdict = self.gate.decision.verdict
             return {"new_best": "accept_new_best", "no_op": "skip_no_op"}.get(verdict, verdict)
         if self.skipped is not None:
-            offered = self.chosen is not None and (self.chosen.chosen or self.chosen.dropped)
-            return "skip_no_op" if offered else "skip_no_patches"
+            edits = self.chosen is not None and (self.chosen.chosen or self.chosen.dropped)
+            if not (edits or self.appendix):
+                return "skip_no_patches"
+            return self.candidate.skip if self.candidate else "skip_no_op"
         return None
 
     @property
@@ -179,6 +246,10 @@ class StepView:
     def accepted(self) -> bool:
         """Whether the step's candidate became the current skill."""
         return self.gate is not None and self.gate.decision.accepted
+
+    def spent_by(self, role: Role) -> Spend:
+        """What a role's calls in this step cost."""
+        return sum((s for (r, _), s in self.spend.items() if r == role), Spend())
 
     @property
     def outcomes(self) -> tuple[EditOutcome, ...]:

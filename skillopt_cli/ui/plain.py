@@ -18,6 +18,7 @@ from collections import Counter
 from typing import TextIO, assert_never
 
 from skillopt_cli.core.events import (
+    AppendixWritten,
     BaselineMeasured,
     BatchScored,
     CallMade,
@@ -29,6 +30,7 @@ from skillopt_cli.core.events import (
     EditsChosen,
     EditsMerged,
     GateDecided,
+    LearningRateChosen,
     PatchesProposed,
     PreflightPassed,
     RolloutFinished,
@@ -44,18 +46,23 @@ from skillopt_cli.core.events import (
     SubscriberDropped,
     TestMeasured,
 )
+from skillopt_cli.ui.data import data_words, luck_note
 from skillopt_cli.ui.ending import ending_lines
-from skillopt_cli.ui.parts import StageView
-from skillopt_cli.ui.verdict import gate_line
-from skillopt_cli.ui.view import (
+from skillopt_cli.ui.epoch import epoch_lines
+from skillopt_cli.ui.folding import (
+    EpochFact,
     ResultFact,
     RunFact,
-    RunView,
     StepFact,
     WorkFact,
     apply,
 )
-from skillopt_cli.ui.words import count, cut_rate, one_line, out_of, score
+from skillopt_cli.ui.notes import appendix_words
+from skillopt_cli.ui.parts import StageView
+from skillopt_cli.ui.rates import rate_note, rate_words
+from skillopt_cli.ui.verdict import gate_line
+from skillopt_cli.ui.view import RunView
+from skillopt_cli.ui.words import count, one_line, out_of, score
 
 RETRY_PAUSE = 30.0
 
@@ -106,6 +113,8 @@ def lines_of(before: RunView, after: RunView, fact: Stamped) -> Lines:
         return _work_lines(before, event)
     if isinstance(event, StepFact):
         return tuple(f"{_tag(after, event.step)} {line}" for line in _step_lines(after, event))
+    if isinstance(event, EpochFact):
+        return tuple(f"{_epoch_tag(after, event.epoch)} {line}" for line in epoch_lines(event))
     if isinstance(event, ResultFact):
         return _result_lines(before, event)
     assert_never(event)
@@ -128,17 +137,17 @@ def _run_lines(view: RunView, event: RunFact) -> Lines:
 
 
 def _start_lines(event: RunStarted) -> Lines:
-    sizes = f"train {event.n_train}, selection {event.n_selection}, test {event.n_test}"
     plan = (
         f", {count(event.total_steps, 'step')} in {count(event.epochs, 'epoch')}"
         if event.total_steps
         else ""
     )
     lines = (
-        f"Data: {one_line(event.data)} ({sizes})",
+        f"Data: {data_words(event)}",
         f"Run: {one_line(event.benchmark)} {one_line(event.run_id)}{plan}, "
         f"gate metric {one_line(event.metric)}",
         f"Models: target {one_line(event.target)}, optimizer {one_line(event.optimizer)}",
+        *((f"Note: {note}",) if (note := luck_note(event)) else ()),
     )
     if not event.done:
         return lines
@@ -182,15 +191,21 @@ def _step_lines(view: RunView, event: StepFact) -> Lines:
         case BatchScored():
             soft = view.run is not None and view.run.metric == "soft"
             part = "" if event.scored == event.n else f" ({event.scored} of {event.n} scored)"
-            return (f"Score: {score(event.soft if soft else event.hard)} -> Reflect...{part}",)
+            mean = score(event.soft if soft else event.hard)
+            kind = " (hard)" if view.run is not None and view.run.metric == "mixed" else ""
+            return (f"Score: {mean}{kind} -> Reflect...{part}",)
         case PatchesProposed():
             patches = event.failure_patches + event.success_patches
             asked = f" ({event.asked} asked for)" if patches < event.asked else ""
             word = "patch" if patches == 1 else "patches"
             return (f"{patches} edit {word} generated{asked}",)
+        case LearningRateChosen():
+            return (f"Learning rate: {rate_words(event)}",)
         case EditsChosen():
             left = f", {len(event.dropped)} left out" if event.dropped else ""
             return (f"Selected {count(len(event.chosen), 'edit')} {_rate(view, event.step)}{left}",)
+        case AppendixWritten():
+            return (appendix_words(event),)
         case CandidateMade():
             return _outcome_lines(event)
         case StepSkipped():
@@ -201,12 +216,7 @@ def _step_lines(view: RunView, event: StepFact) -> Lines:
 
 
 def _rate(view: RunView, number: int) -> str:
-    plan = next((s.plan for s in view.steps if s.number == number), None)
-    if plan is None:
-        return "(learning rate unknown)"
-    if plan.edit_budget is None:
-        return "(no limit)"
-    return f"(lr={plan.learning_rate}, {one_line(plan.scheduler)} -> {cut_rate(plan.raw_rate)})"
+    return f"({rate_note(next((s for s in view.steps if s.number == number), None))})"
 
 
 def _outcome_lines(event: CandidateMade) -> Lines:
@@ -233,6 +243,10 @@ def _result_lines(before: RunView, event: ResultFact) -> Lines:
         case CheckpointSaved() | TestMeasured():
             return ()
     assert_never(event)
+
+
+def _epoch_tag(view: RunView, epoch: int) -> str:
+    return f"[Epoch {epoch}/{view.run.epochs if view.run else '?'}]"
 
 
 def _tag(view: RunView, step: int) -> str:

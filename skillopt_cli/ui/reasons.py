@@ -12,7 +12,9 @@ from skillopt_cli.ui.words import count, one_line
 
 
 def why_no_change(view: RunView) -> dict[str, Any] | None:
-    """None when a candidate was accepted or the run still goes on; else the reasons, counted.
+    """None when the skill changed or the run still goes on; else the reasons, counted.
+
+    A skill changes when a candidate is accepted, and when an epoch's end injects guidance.
 
     Returns:
         `sentence` for people, `steps` (reason to number of steps) and `edits` (state to number of
@@ -20,7 +22,7 @@ def why_no_change(view: RunView) -> dict[str, Any] | None:
     """
     if view.ending is None or any(step.accepted for step in view.steps):
         return None
-    if not view.total_steps:
+    if not view.total_steps or any(epoch.changed for epoch in view.epochs):
         return None
     steps = Counter(_reason(step) for step in view.steps)
     edits = Counter(o.state for step in view.steps for o in step.outcomes if o.state != "applied")
@@ -41,7 +43,7 @@ def _reason(step: StepView) -> str:
             return "the candidate equals the current skill"
         if decision.early:
             return "not better (settled early)"
-        return "tie" if _ties(step) else "worse"
+        return "tied" if _ties(step) else "worse"
     if step.skipped is not None:
         return "no edit was proposed" if step.action == "skip_no_patches" else step.skipped
     return "not finished"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from skillopt_cli.core.events import Role, RunFailed, Stamped
+from skillopt_cli.core.events import Means, Role, RunFailed, Stamped
+from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.parts import Spend, StepView
 from skillopt_cli.ui.reasons import why_no_change
-from skillopt_cli.ui.view import RunView, fold
+from skillopt_cli.ui.view import RunView
 
 SCHEMA = 1
 
@@ -41,6 +42,7 @@ def summarise(view: RunView) -> Document:
         **_identity(view),
         **_ending(view),
         **_selection(view),
+        "baseline_gate_score": view.baseline.value if view.baseline else None,
         "best_step": view.standing.best_step,
         "final_step": view.standing.current_step,
         "best_gate_score": view.standing.best,
@@ -53,7 +55,7 @@ def summarise(view: RunView) -> Document:
         "why_no_change": why_no_change(view),
         "rollouts_made": view.made,
         "rollouts_recalled": view.recalled,
-        "rollouts_saved": view.saved,
+        "rollouts_saved": view.rollouts_saved,
         "broken": _broken(view),
         "degraded": view.degraded_by_place,
         "retries": _retries(view.retries),
@@ -67,7 +69,7 @@ def summarise(view: RunView) -> Document:
 def status(view: RunView) -> Status:
     """How the run stands, in one word."""
     if view.ending is None:
-        return "running"
+        return "interrupted" if view.deserted else "running"
     if not isinstance(view.ending, RunFailed):
         return "stopped_early" if view.stopped else "finished"
     causes: dict[int, Status] = {5: "budget", 130: "interrupted"}
@@ -101,11 +103,11 @@ def _ending(view: RunView) -> Document:
 
 
 def _selection(view: RunView) -> Document:
-    standing = view.standing
+    saved = view.saved
     return {
         **_seed_scores(view, "baseline_selection"),
-        **_step_scores(view, standing.best_step, "best_selection"),
-        **_step_scores(view, standing.current_step, "final_selection"),
+        **_means("best_selection", saved.best if saved else None),
+        **_means("final_selection", saved.current if saved else None),
     }
 
 
@@ -118,16 +120,10 @@ def _seed_scores(view: RunView, name: str) -> Document:
     return _scores(name, base.hard, base.soft, (base.scored, base.n), digest)
 
 
-def _step_scores(view: RunView, number: int, name: str) -> Document:
-    """Scores of the text a step made; step 0 made the seed."""
-    if number == 0:
-        return _seed_scores(view, name)
-    step = next((s for s in view.steps if s.number == number), None)
-    if step is None or step.gate is None:
+def _means(name: str, means: Means | None) -> Document:
+    if means is None:
         return _scores(name, None, None, (0, 0))
-    decision = step.gate.decision
-    digest = step.candidate.digest if step.candidate else None
-    return _scores(name, step.gate.hard, step.gate.soft, (decision.scored, decision.n), digest)
+    return _scores(name, means.hard, means.soft, (means.scored, means.n), means.digest)
 
 
 def _scores(
@@ -207,9 +203,13 @@ def delta(value: float | None, base: float | None) -> float | None:
 
 def _broken(view: RunView) -> Document:
     stages: dict[str, int] = {}
-    for (_, stage, _), n in view.broken.items():
-        stages[stage] = stages.get(stage, 0) + n
-    return {"total": view.broken_total, "by_stage": dict(sorted(stages.items()))}
+    for (_, stage, _), reasons in view.broken.items():
+        stages[stage] = stages.get(stage, 0) + sum(reasons.values())
+    return {
+        "total": view.broken_total,
+        "by_stage": dict(sorted(stages.items())),
+        "reasons": view.broken_reasons,
+    }
 
 
 def _retries(retries: Mapping[Role, int]) -> Document:
@@ -221,15 +221,18 @@ def _by_stage(spend: Mapping[tuple[Role, str], Spend]) -> Document:
     for (_, stage), spent in spend.items():
         stages[stage] = stages.get(stage, Spend()) + spent
     total = sum(stages.values(), Spend())
-    return {stage: _spent(s) for stage, s in sorted(stages.items())} | {"_total": _spent(total)}
+    return {stage: spend_document(s) for stage, s in sorted(stages.items())} | {
+        "_total": spend_document(total)
+    }
 
 
 def _by_role(view: RunView) -> Document:
     roles: tuple[Role, ...] = ("optimizer", "target")
-    return {role: _spent(view.spent_by(role)) for role in roles}
+    return {role: spend_document(view.spent_by(role)) for role in roles}
 
 
-def _spent(spend: Spend) -> Document:
+def spend_document(spend: Spend) -> Document:
+    """A spend as JSON; token counts are None when no call reported them."""
     return {
         "calls": spend.calls,
         "prompt_tokens": spend.prompt_tokens,

@@ -7,28 +7,38 @@ from skillopt_cli.ui.words import pair, score
 
 
 def gate_line(decision: GateDecision) -> str:
-    """The decision for people: `val score 0.68 > 0.65  ACCEPT`.
+    """The decision for people: `val score 0.68 > 0.65  ACCEPT`."""
+    said, word, aside = gate_parts(decision)
+    return f"{said}  {word}{f' ({aside})' if aside else ''}"
+
+
+def gate_parts(decision: GateDecision) -> tuple[str, str, str]:
+    """The parts of the line: what was found, the verdict, and what else there is to say, or "".
 
     Broken attempts can make the two means rest on different tasks; when the verdict then does not
     follow from the numbers shown, the line says that the common tasks decided.
     """
     if decision.verdict == "indecisive":
-        return f"val coverage {decision.scored}/{decision.n} is too low to compare  INDECISIVE"
+        reach = f"{decision.scored}/{decision.n}"
+        return f"val coverage {reach} is too low to compare", "INDECISIVE", ""
     if decision.verdict == "no_op":
-        return "the candidate equals the current skill  NO_OP"
+        return "the candidate equals the current skill", "NO_OP", ""
     candidate, incumbent = pair(decision.candidate, decision.incumbent)
     if decision.verdict == "force_accept":
-        return f"val score {candidate} (was {incumbent}, gate off)  FORCE_ACCEPT"
+        said = "new best" if decision.leads else f"best stays {score(decision.best)}"
+        found = f"val score {candidate} (was {incumbent}, gate off, {said})"
+        return found, "FORCE_ACCEPT", ""
     if decision.early:
         seen = f"settled after {decision.scored} of {decision.n}"
-        return f"val score at most {candidate} <= {incumbent}  REJECT ({seen})"
+        return f"val score at most {candidate} <= {incumbent}", "REJECT", seen
     sign, word = (">", "ACCEPT") if decision.accepted else ("<=", "REJECT")
     if _follows(decision):
-        text = f"val score {candidate} {sign} {incumbent}  {word}"
+        found = f"val score {candidate} {sign} {incumbent}"
     else:
         better = "better" if decision.accepted else "not better"
-        text = f"val score {candidate} {better} than {incumbent} on the tasks both scored  {word}"
-    return f"{text} (best stays {score(decision.best)})" if decision.verdict == "accept" else text
+        found = f"val score {candidate} {better} than {incumbent} on the tasks both scored"
+    stays = f"best stays {score(decision.best)}" if decision.verdict == "accept" else ""
+    return found, word, stays
 
 
 def _follows(decision: GateDecision) -> bool:

@@ -1,58 +1,32 @@
-"""`RunView`: what a screen shows of a run, as a pure fold over its facts."""
+"""`RunView`: what a screen shows of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, assert_never
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from skillopt_cli.core.events import (
     BaselineMeasured,
-    BatchScored,
-    CallMade,
     CallRetried,
-    CandidateMade,
     CheckpointSaved,
     Degraded,
-    DriftAllowed,
-    EditsChosen,
-    EditsMerged,
-    GateDecided,
-    PatchesProposed,
-    PreflightPassed,
     Role,
-    RolloutFinished,
     RunFailed,
     RunFinished,
     RunStarted,
-    StageFinished,
-    StageStarted,
-    Stamped,
-    StepSkipped,
-    StepStarted,
-    StoppedEarly,
     SubscriberDropped,
     TestMeasured,
 )
-from skillopt_cli.core.gate import GateDecision
-from skillopt_cli.ui.parts import NO_STANDING, Spend, StageKey, StageView, Standing, StepView
-
-RunFact = RunStarted | DriftAllowed | PreflightPassed | SubscriberDropped | RunFinished | RunFailed
-WorkFact = StageStarted | StageFinished | RolloutFinished | CallMade | CallRetried
-StepFact = (
-    StepStarted
-    | BatchScored
-    | PatchesProposed
-    | EditsMerged
-    | EditsChosen
-    | CandidateMade
-    | StepSkipped
-    | GateDecided
+from skillopt_cli.ui.parts import (
+    NO_STANDING,
+    EpochView,
+    Spend,
+    StageKey,
+    StageView,
+    Standing,
+    StepView,
 )
-ResultFact = BaselineMeasured | CheckpointSaved | TestMeasured | Degraded | StoppedEarly
-
-# Where in the run a weaker path was taken, when it was during the final tests.
-TESTING = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +40,26 @@ class RunView:
     Attributes:
         run: who and what, None before the first `RunStarted`.
         done: steps recorded for good.
-        recorded: whether there is a checkpoint.
+        saved: the last checkpoint, None before the first.
         at: the step at work or the last one recorded; `TESTING` in the tests.
         standing: scores of the current and the best skill under the gate metric.
         stages: stages at work, in the order they began; more than one when they overlap.
         tests: by label (seed, best, final, no_skill, eval).
-        broken: attempts without a score, by stage.
+        broken: attempts without a score, by stage and reason.
         degraded: weaker paths taken, by step (0 before the first, `TESTING` in tests) and place.
         time: of the latest fact, in Unix seconds.
+        deserted: whether the last process is gone without having stated an ending.
         began, worked: start of the newest process, and seconds of work in the earlier ones.
     """
 
     run: RunStarted | None = None
     baseline: BaselineMeasured | None = None
     done: int = 0
-    recorded: bool = False
+    saved: CheckpointSaved | None = None
     at: int = 0
     standing: Standing = NO_STANDING
     steps: tuple[StepView, ...] = ()
+    epochs: tuple[EpochView, ...] = ()
     stages: tuple[StageView, ...] = ()
     tests: Mapping[str, TestMeasured] = field(default_factory=dict)
     spend: Mapping[tuple[Role, str], Spend] = field(default_factory=dict)
@@ -91,13 +67,14 @@ class RunView:
     last_retry: CallRetried | None = None
     made: int = 0
     recalled: int = 0
-    broken: Mapping[StageKey, int] = field(default_factory=dict)
+    broken: Mapping[StageKey, Mapping[str, int]] = field(default_factory=dict)
     degraded: Mapping[tuple[int, str], int] = field(default_factory=dict)
     last_degraded: Degraded | None = None
     preflight: Mapping[Role, str] = field(default_factory=dict)
     drift: tuple[str, ...] = ()
     stopped: str = ""
     dropped: tuple[SubscriberDropped, ...] = ()
+    deserted: bool = False
     ending: RunFinished | RunFailed | None = None
     time: float = 0.0
     began: float = 0.0
@@ -128,14 +105,22 @@ class RunView:
         return (self.baseline.value, *later)
 
     @property
-    def saved(self) -> int:
+    def rollouts_saved(self) -> int:
         """Rollouts that early rejection made unnecessary."""
-        return sum(step.saved for step in self.steps)
+        return sum(s.saved for s in self.steps) + sum(e.saved for e in self.epochs)
 
     @property
     def broken_total(self) -> int:
         """Attempts that ended without a score."""
-        return sum(self.broken.values())
+        return sum(self.broken_reasons.values())
+
+    @property
+    def broken_reasons(self) -> dict[str, int]:
+        """How often attempts were broken for each reason, the most frequent first."""
+        reasons: Counter[str] = Counter()
+        for counts in self.broken.values():
+            reasons.update(counts)
+        return dict(sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0])))
 
     @property
     def degraded_by_place(self) -> dict[str, int]:
@@ -167,204 +152,3 @@ class RunView:
         newest = self.steps[-1]
         into = max(0.0, now - newest.began) if newest.number > self.done else 0.0
         return pace * (open_steps - 1) + max(0.0, pace - into)
-
-
-def fold(facts: Iterable[Stamped], view: RunView | None = None) -> RunView:
-    """The view after all `facts`, starting from `view` or from nothing."""
-    view = view or RunView()
-    for fact in facts:
-        view = apply(view, fact)
-    return view
-
-
-def apply(view: RunView, fact: Stamped) -> RunView:
-    """The view after one more fact. Pure; never raises, also on a log that lost some facts."""
-    event = fact.event
-    if isinstance(event, RunFact):
-        return _run(view, event, fact.time)
-    view = replace(view, time=fact.time, busy_until=fact.time)
-    if isinstance(event, WorkFact):
-        return _work(view, event)
-    if isinstance(event, StepFact):
-        return _step(view, event)
-    if isinstance(event, ResultFact):
-        return _result(view, event)
-    assert_never(event)
-
-
-def _run(view: RunView, event: RunFact, time: float) -> RunView:
-    if isinstance(event, RunStarted):
-        return _begin(view, event, time)
-    view = replace(view, time=time)
-    match event:
-        case PreflightPassed():
-            return replace(view, preflight={**view.preflight, event.role: event.model})
-        case DriftAllowed():
-            return replace(view, drift=view.drift + event.changes)
-        case SubscriberDropped():
-            return replace(view, dropped=(*view.dropped, event))
-        case RunFinished() | RunFailed():
-            return replace(view, ending=event, stages=(), busy_until=time)
-    assert_never(event)
-
-
-def _begin(view: RunView, event: RunStarted, time: float) -> RunView:
-    """A process takes the run up: forget what it will do again, keep what was paid for."""
-    done = event.done
-    steps = tuple(step for step in view.steps if step.number <= done)
-    known = [step.standing for step in steps if step.standing is not None]
-    # Before the first checkpoint the baseline is measured anew, and its mishaps count anew.
-    floor = done if done or view.recorded else -1
-    return replace(
-        view,
-        run=event,
-        done=done,
-        at=done,
-        steps=steps,
-        standing=known[-1] if known else _seed_standing(view.baseline),
-        stages=(),
-        degraded={key: n for key, n in view.degraded.items() if key[0] <= floor},
-        broken={key: n for key, n in view.broken.items() if key[0] <= floor},
-        stopped="",
-        ending=None,
-        time=time,
-        began=time,
-        worked=view.wall_time if view.run else 0.0,
-        busy_until=time,
-    )
-
-
-def _seed_standing(baseline: BaselineMeasured | None) -> Standing:
-    return Standing(baseline.value, baseline.value) if baseline else NO_STANDING
-
-
-def _work(view: RunView, event: WorkFact) -> RunView:
-    match event:
-        case StageStarted():
-            return _open_stage(view, event)
-        case StageFinished():
-            return _close_stage(view, event)
-        case RolloutFinished():
-            return _attempt(view, event)
-        case CallMade():
-            key_ = (event.role, event.stage)
-            spent = view.spend.get(key_, Spend()).plus(event.usage)
-            stages = tuple(
-                replace(s, calls=s.calls + event.usage.calls) if s.stage == event.stage else s
-                for s in view.stages
-            )
-            return replace(view, spend={**view.spend, key_: spent}, stages=stages)
-        case CallRetried():
-            tried = view.retries.get(event.role, 0) + 1
-            return replace(view, retries={**view.retries, event.role: tried}, last_retry=event)
-    assert_never(event)
-
-
-def _open_stage(view: RunView, event: StageStarted) -> RunView:
-    stage = StageView(
-        event.step, event.stage, event.label, event.total, event.workers, began=view.time
-    )
-    return replace(
-        view,
-        at=TESTING if event.stage == "test" else view.at,
-        stages=(*(s for s in view.stages if s.key != stage.key), stage),
-        broken={key: n for key, n in view.broken.items() if key != stage.key},
-    )
-
-
-def _close_stage(view: RunView, event: StageFinished) -> RunView:
-    key = (event.step, event.stage, event.label)
-    for stage in view.stages:
-        if stage.key == key and stage.stage == "measure":
-            view = _note(view, event.step, measured=stage.done)
-    return replace(view, stages=tuple(s for s in view.stages if s.key != key))
-
-
-def _attempt(view: RunView, event: RolloutFinished) -> RunView:
-    key = (event.step, event.stage, event.label)
-    broken = event.ending == "broken"
-    stages = tuple(
-        replace(
-            s,
-            done=s.done + 1,
-            recalled=s.recalled + event.recalled,
-            broken=s.broken + broken,
-            moved=view.time,
-            error=event.error if broken else s.error,
-        )
-        if s.key == key
-        else s
-        for s in view.stages
-    )
-    return replace(
-        view,
-        stages=stages,
-        made=view.made + (not event.recalled),
-        recalled=view.recalled + event.recalled,
-        broken={**view.broken, key: view.broken.get(key, 0) + 1} if broken else view.broken,
-    )
-
-
-def _step(view: RunView, event: StepFact) -> RunView:
-    match event:
-        case StepStarted():
-            fresh = StepView(event.step, began=view.time, plan=event)
-            kept = tuple(step for step in view.steps if step.number < event.step)
-            return replace(view, at=event.step, steps=(*kept, fresh))
-        case BatchScored():
-            return _note(view, event.step, batch=event)
-        case PatchesProposed():
-            return _note(view, event.step, proposed=event)
-        case EditsMerged():
-            return _note(view, event.step, merged=event.edits)
-        case EditsChosen():
-            return _note(view, event.step, chosen=event)
-        case CandidateMade():
-            return _note(view, event.step, candidate=event)
-        case StepSkipped():
-            return _note(view, event.step, skipped=event.reason, standing=view.standing)
-        case GateDecided():
-            standing = _stand(view.standing, event.step, event.decision)
-            noted = _note(view, event.step, gate=event, standing=standing)
-            return replace(noted, standing=standing)
-    assert_never(event)
-
-
-def _note(view: RunView, number: int, **known: Any) -> RunView:
-    """The view with more known of a step, which is made when its start is missing in the log."""
-    if number < 1:
-        return view
-    others = {step.number: step for step in view.steps}
-    others[number] = replace(others.get(number) or StepView(number), **known)
-    return replace(view, steps=tuple(others[n] for n in sorted(others)))
-
-
-def _stand(standing: Standing, step: int, decision: GateDecision) -> Standing:
-    if not decision.accepted:
-        return standing
-    moved = replace(standing, current=decision.candidate, current_step=step)
-    if decision.verdict == "accept":
-        return moved
-    return replace(moved, best=decision.candidate, best_step=step)
-
-
-def _result(view: RunView, event: ResultFact) -> RunView:
-    match event:
-        case BaselineMeasured():
-            standing = view.standing if view.steps else _seed_standing(event)
-            return replace(view, baseline=event, standing=standing)
-        case CheckpointSaved():
-            standing = Standing(
-                event.current_score, event.best_score, event.current_step, event.best_step
-            )
-            noted = _note(view, event.done, standing=standing, ended=view.time)
-            return replace(noted, done=event.done, recorded=True, at=event.done, standing=standing)
-        case TestMeasured():
-            return replace(view, tests={**view.tests, event.label: event})
-        case Degraded():
-            key = (view.at, event.where)
-            counts = {**view.degraded, key: view.degraded.get(key, 0) + 1}
-            return replace(view, degraded=counts, last_degraded=event)
-        case StoppedEarly():
-            return replace(view, stopped=event.reason)
-    assert_never(event)

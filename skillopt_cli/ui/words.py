@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import math
 
-from skillopt_cli.core.edits import Edit
+from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit
+from skillopt_cli.core.words import count as count
 
 UNKNOWN = "unknown"
 
-_VERBS = {"append": "add", "insert_after": "insert", "replace": "replace", "delete": "delete"}
+_VERBS = {
+    "append": "add",
+    "insert_after": "insert",
+    "replace": "replace",
+    "delete": "delete",
+    SUGGEST: "suggest",
+    REWRITE: "rewrite as",
+}
 
 
 def one_line(text: str) -> str:
@@ -29,11 +37,6 @@ def shorten(text: str, limit: int) -> str:
     if len(line) <= limit:
         return line
     return line[: max(0, limit - 3)].rstrip() + "..."[: max(0, limit)]
-
-
-def count(n: int, noun: str) -> str:
-    """`1 edit`, `2 edits`, `1,200 calls`: English nouns with a plain plural only."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def score(value: float | None) -> str:

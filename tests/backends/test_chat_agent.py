@@ -5,7 +5,7 @@ import pytest
 from skillopt_cli.backends.chat_agent import ChatAgent
 from skillopt_cli.core.errors import AuthFailed, RateLimited, RequestRefused
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Brief, ChatReply, Message, Section, Usage
+from skillopt_cli.core.task import CUT_SHORT, Brief, ChatReply, Message, Section, Usage
 from skillopt_cli.testing.chat import ScriptedChat
 
 BRIEF = Brief(
@@ -56,6 +56,7 @@ async def test_an_empty_answer_is_the_models_own_failure(finish):
     assert result.ending == "gave_up"
     assert result.usage.calls == 1
     assert result.messages[-1].role == "assistant"
+    assert result.error == (CUT_SHORT if finish == "length" else "")
 
 
 async def test_a_cut_answer_is_an_answer():

@@ -309,3 +309,16 @@ async def test_a_text_that_cannot_be_sent_is_refused_not_retried(server, shared)
     with pytest.raises(RequestRefused, match="Unicode"):
         await shared.chat(replace(ASKED, messages=(Message("user", "half a pair: \ud83d"),)))
     assert server.requests() == []
+
+
+async def test_an_unknown_host_is_told_from_a_refused_connection(server, monkeypatch):
+    with pytest.raises(NetworkFailed, match="the connection was refused"):
+        await ask(replace(settings(server), base_url="http://127.0.0.1:9/v1"))
+
+    def unknown(*_, **__):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(NetworkFailed, match=r"the host `nowhere\.invalid` is unknown") as caught:
+        await ask(replace(settings(server), base_url="http://nowhere.invalid/v1"))
+    assert "base_url" in caught.value.hint

@@ -130,3 +130,20 @@ async def test_only_a_sample_is_scored(tmp_path: Path) -> None:
     benchmark.score = counted  # type: ignore[method-assign]
     await check_data(benchmark, at_most=30)
     assert len(asked) == 30
+
+
+async def test_a_pattern_shared_by_many_tasks_is_a_warning(tmp_path: Path) -> None:
+    records = [
+        {"prompt": f"When was {n}?", "answer": f"19{n}", "kind": str(n % 2)} for n in range(10, 70)
+    ]
+    (found,) = await findings(tmp_path, records, scorer="regex", pattern=r"^\d{4}$")
+    assert found.level == "warning"
+    assert found.what.startswith("one pattern decides 60 of 60 tasks: any answer of that form")
+    own = [record | {"pattern": f"^{record['answer']}$"} for record in records]
+    assert await findings(tmp_path, own, scorer="regex") == []
+
+
+async def test_one_task_is_not_called_tasks(tmp_path: Path) -> None:
+    told = " ".join(f.what for f in await findings(tmp_path, [qa(f"t{n}") for n in range(3)]))
+    assert "has 1 task: " in told
+    assert "1 tasks" not in told

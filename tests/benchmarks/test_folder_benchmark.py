@@ -138,11 +138,13 @@ def test_unusable_records_are_refused_by_place(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scorer": "exactly"}, "env.scorer: Input should be 'exact'"),
-        ({"tolerance": "-1"}, "env.tolerance: tolerance `-1` is not"),
-        ({"tolerance": [1]}, "env.tolerance: "),
-        ({"role": 3}, "env.role: "),
-        ({"scorrer": "exact"}, "env.scorrer is not an option of the folder benchmark"),
+        ({"scorer": "exactly"}, "`env.scorer` must be `exact`"),
+        ({"tolerance": "-1"}, "`env.tolerance`: tolerance `-1` is not"),
+        ({"tolerance": [1]}, "`env.tolerance` must be a text"),
+        ({"scorer": "regex", "pattern": "(b"}, "`env.pattern` is not a regular expression ("),
+        ({"scorer": "regex", "pattern": "a*"}, "`env.pattern` is found in an empty answer"),
+        ({"role": 3}, "`env.role` must be a text, not 3"),
+        ({"scorrer": "exact"}, "`env.scorrer` is not an option of the folder benchmark"),
     ],
 )
 def test_bad_options_are_refused_by_key(
@@ -157,7 +159,7 @@ def test_bad_options_are_refused_by_key(
 def test_a_misspelt_option_gets_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         SPEC.open(BenchmarkRequest(options={"scorrer": "exact"}))
-    assert caught.value.hint == "did you mean env.scorer"
+    assert caught.value.hint == "did you mean `env.scorer`?"
 
 
 def test_without_tasks_it_says_what_to_set(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_server_that_echoes_the_key_is_not_believed(
 
 
 def test_transient_errors_that_echo_the_key_are_recorded_without_it(server: ModelServer) -> None:
-    server.script(*[Scripted(500, f"debug: Bearer {CANARY}")] * 3)
+    server.script(*[Scripted(500, f"debug: Bearer {CANARY}")] * 2)
     ended = skillopt(
         "train",
         "searchqa",

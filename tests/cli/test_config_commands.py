@@ -130,14 +130,14 @@ def test_a_misspelt_variable_of_ours_is_refused_and_others_are_not() -> None:
     assert skillopt("config", "show", SKILLOPT_PROCESS="1").code == 0
 
 
-PUBLISHED = "optimizer_model: gpt\ntrain_size: 5\nlr_scheduler: autonomous\nenv: searchqa\n"
+PUBLISHED = "optimizer_model: gpt\ntrain_size: 5\nmeta_edit_budget: 4\nenv: searchqa\n"
 
 
 def test_import_prints_a_configuration_and_tells_what_it_left_on_stderr() -> None:
     Path("old.yaml").write_text(PUBLISHED, encoding="utf-8")
     shown = skillopt("config", "import", "old.yaml")
     assert shown.code == 0
-    assert "not carried over: lr_scheduler" in shown.err
+    assert "not carried over: meta_edit_budget" in shown.err
     Path("new.yaml").write_text(shown.out, encoding="utf-8")
     found = rows(skillopt("config", "show", "--config", "new.yaml", "--json"))
     assert found["model.optimizer.name"]["value"] == "gpt"
@@ -157,4 +157,20 @@ def test_import_as_json_holds_both_parts() -> None:
     Path("old.yaml").write_text(PUBLISHED, encoding="utf-8")
     found = skillopt("config", "import", "old.yaml", "--json").json
     assert found["values"]["env"] == {"name": "searchqa"}
-    assert [entry["key"] for entry in found["not_carried_over"]] == ["lr_scheduler"]
+    assert [entry["key"] for entry in found["not_carried_over"]] == ["meta_edit_budget"]
+
+
+def test_import_says_what_does_not_exist() -> None:
+    ended = refused(2, "config", "import", "nofile.yaml")
+    assert "nofile.yaml does not exist" in ended.error
+    assert ended.hint == "hint: name the file to convert"
+    Path("old.yaml").write_text(PUBLISHED, encoding="utf-8")
+    ended = refused(2, "config", "import", "old.yaml", "--out", "gone/new.yaml")
+    assert "there is no folder gone" in ended.error
+    assert not Path("gone").exists()
+
+
+@pytest.mark.parametrize("text", [PUBLISHED, "env: searchqa\nnum_epochs: 2\n"])
+def test_a_flat_published_file_is_sent_to_the_import(text: str) -> None:
+    Path("old.yaml").write_text(text, encoding="utf-8")
+    assert "`skillopt config import`" in refused(2, "config", "show", "--config", "old.yaml").hint

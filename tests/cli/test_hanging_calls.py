@@ -10,7 +10,7 @@ LIMITS = (*TINY, "--set", "model.timeout=0.3", "--set", "model.retry.base_second
 
 def test_hanging_calls_end_at_their_limit_and_change_nothing() -> None:
     began = time.monotonic()
-    hanging = train(*LIMITS, "--set", "model.simulated.hangs=5", run_id="hanging")
+    hanging = train(*LIMITS, "--set", "model.simulated.hangs=2", run_id="hanging")
     assert time.monotonic() - began < 60
     calm = train(*LIMITS, run_id="calm")
     assert outcome(hanging) == outcome(calm)

@@ -87,7 +87,11 @@ def test_runs_are_listed_with_status_scores_and_n() -> None:
     assert "test: " in lines[2]
     found = skillopt("runs", "list", "--json").json
     assert [row["run_id"] for row in found] == ["a", "e"]
-    assert found[0]["baseline_selection_n"] == 4
+    assert {row["schema"] for row in found} == {1}
+    for name in ("baseline_selection", "best_selection"):
+        assert (found[0][f"{name}_n"], found[0][f"{name}_scored"]) == (4, 4)
+    for name in ("baseline_test", "test"):
+        assert (found[0][f"{name}_n"], found[0][f"{name}_scored"]) == (3, 3)
 
 
 def test_runs_are_sorted_by_time_or_score() -> None:
@@ -107,9 +111,17 @@ def test_a_run_that_was_killed_is_not_running() -> None:
     log = folder / "events.jsonl"
     lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
     log.write_text("".join(lines[:-1]), encoding="utf-8")
-    assert [row["status"] for row in skillopt("runs", "list", "--json").json] == ["interrupted"]
+    assert statuses(folder) == ["interrupted"] * 2
+    assert "Ending  interrupted" in skillopt("gate-report", folder).out
     with lock_run(folder):
-        assert [row["status"] for row in skillopt("runs", "list", "--json").json] == ["running"]
+        assert statuses(folder) == ["running"] * 2
+
+
+def statuses(folder: Path) -> list[str]:
+    """What the list of runs and the report say of a run."""
+    (row,) = skillopt("runs", "list", "--json").json
+    (run,) = skillopt("gate-report", folder, "--json").json["runs"]
+    return [row["status"], run["summary"]["status"]]
 
 
 def test_a_damaged_run_does_not_hide_the_others() -> None:

@@ -20,17 +20,17 @@ PROGRAM = Path(sys.executable).with_name("skillopt")
 @pytest.mark.parametrize(
     ("arguments", "error", "hint"),
     [
-        (("--foo",), "no such option: --foo", "`skillopt --help` shows the usage"),
-        (("trian",), "no such command 'trian'", "did you mean 'train'?"),
+        (("--foo",), "no such option: `--foo`", "`skillopt --help` shows the usage"),
+        (("trian",), "no such command `trian`", "did you mean `train`?"),
         (
             ("train", "--bacth-size", "3"),
-            "no such option: --bacth-size",
-            "did you mean --batch-size",
+            "no such option: `--bacth-size`",
+            "did you mean `--batch-size`?",
         ),
         (("train", "a", "b"), "got unexpected extra argument(s) (b)", "`skillopt train --help`"),
-        (("gate-report",), "missing argument 'runs'", "`skillopt gate-report --help`"),
-        (("train", "--seed", "x"), "invalid value for '--seed'", "`skillopt train --help`"),
-        (("runs", "lst"), "no such command 'lst'", "list"),
+        (("gate-report",), "missing argument `runs`", "`skillopt gate-report --help`"),
+        (("train", "--seed", "x"), "invalid value for `--seed`", "`skillopt train --help`"),
+        (("runs", "lst"), "no such command `lst`", "list"),
         (("train",), "no benchmark is named", "skillopt train searchqa"),
         (("train", "searchqa"), "no model endpoint is configured", "--preset demo"),
         (("diff-skills", "a.md", "b.md"), "a.md", "RUN:best"),
@@ -116,7 +116,9 @@ def test_a_bug_leaves_its_traceback_in_the_run_folder_and_says_where(
     crashing(place, monkeypatch, tmp_path_factory.mktemp("site"))
     ended = refused(1, "train", "crashing", "--set", "model.backend=simulated", "--run-id", "a")
     folder = Path("outputs/crashing/a")
-    assert ended.error == "error: internal error: ZeroDivisionError: a fault of the plug-in"
+    assert ended.error == (
+        "error: the benchmark plug-in `crashing` failed: ZeroDivisionError: a fault of the plug-in"
+    )
     assert str(folder) in ended.hint
     assert "crash.txt" in ended.hint
     crash = (folder / "crash.txt").read_text(encoding="utf-8")
@@ -154,7 +156,7 @@ def test_the_console_script_and_a_closed_pipe() -> None:
         [PROGRAM, "train", "--bacth-size", "3"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[0] == "error: no such option: --bacth-size"
+    assert done.stderr.splitlines()[0] == "error: no such option: `--bacth-size`"
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as closed:

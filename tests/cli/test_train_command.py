@@ -189,3 +189,23 @@ def test_ones_own_tasks_need_no_python() -> None:
     )
     assert ended.code == 0, ended.err
     assert events(Path("outputs/folder/a"), "run_started")[0]["n_train"] == 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "val", "test"),
+    [("hard", "", ""), ("soft", " (soft)", " (soft)"), ("mixed", " (mixed)", " (hard)")],
+)
+def test_result_lines_name_the_score_and_are_those_of_the_gate(
+    metric: str, val: str, test: str
+) -> None:
+    ended = skillopt("train", "searchqa", *TINY, "--run-id", "a", *gate_by(metric))
+    summary = json.loads(Path("outputs/searchqa/a/summary.json").read_text(encoding="utf-8"))
+    _, selection, tests = ended.out.splitlines()
+    base, best = summary["baseline_gate_score"], summary["best_gate_score"]
+    assert selection == f"selection{val}: {base:.2f} -> {best:.2f} (n=8)"
+    kind = "soft" if metric == "soft" else "hard"
+    assert tests.startswith(f"test{test}: seed {summary[f'baseline_test_{kind}']:.2f} (n=12), ")
+
+
+def gate_by(metric: str) -> tuple[str, str]:
+    return "--set", f"evaluation.gate_metric={metric}"

@@ -124,7 +124,7 @@ def test_a_remote_run_decides_as_the_same_model_in_process_does(server: ModelSer
 @pytest.mark.parametrize(
     ("status", "body", "word"),
     [
-        (401, {"error": {"message": "bad key"}}, "refused the key"),
+        (401, {"error": {"message": "bad key"}}, "no key was given"),
         (404, {"error": {"message": "no such model", "code": "model_not_found"}}, "does not exist"),
         (429, {"error": {"message": "spent", "code": "insufficient_quota"}}, "quota"),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt_cli.compose.folder import dump_config, find_run, new_folder, run_of
+from skillopt_cli.compose.folder import anchored, dump_config, find_run, new_folder, run_of
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.files import file_layers
 from skillopt_cli.config.layers import Layer, resolve
@@ -18,7 +18,7 @@ NOW = datetime(2026, 1, 31, 10, 30)
 CONFIG = resolve([Layer("test", {"env": {"name": "searchqa"}})]).config
 
 
-def made(run_id: str = "") -> Path:
+def made(run_id: str | None = None) -> Path:
     with new_folder(CONFIG, run_id, NOW) as folder:
         return folder
 
@@ -38,16 +38,30 @@ def test_a_chosen_name_is_used_and_may_be_used_once() -> None:
     assert f"skillopt resume {folder}" in caught.value.hint
 
 
+@pytest.mark.parametrize("what", ["the command", "the folder"])
+def test_an_evaluation_is_not_to_be_resumed(what: str) -> None:
+    folder = made("mine")
+    if what == "the folder":
+        (folder / "eval_summary.json").touch()
+    training = what == "the folder"
+    with (
+        pytest.raises(UsageError, match="exists already") as caught,
+        new_folder(CONFIG, "mine", NOW, training=training),
+    ):
+        pass
+    assert caught.value.hint == "choose another --run-id"
+
+
 @pytest.mark.parametrize("run_id", ["../x", "a/b", ".hidden", "-x", "a b", "", "x" * 101])
 def test_a_name_that_leads_elsewhere_is_refused(run_id: str) -> None:
-    if run_id:
-        with pytest.raises(UsageError, match="plain name"):
-            made(run_id)
+    with pytest.raises(UsageError, match="plain name"):
+        made(run_id)
     assert not Path("x").exists()
+    assert not Path("outputs").exists()
 
 
 def test_a_failed_start_leaves_nothing_behind() -> None:
-    with pytest.raises(ValueError, match="no"), new_folder(CONFIG, "", NOW) as folder:
+    with pytest.raises(ValueError, match="no"), new_folder(CONFIG, None, NOW) as folder:
         (folder / "run.lock").touch()
         raise ValueError("no")
     assert not Path("outputs").exists()
@@ -55,14 +69,14 @@ def test_a_failed_start_leaves_nothing_behind() -> None:
 
 def test_folders_that_were_there_before_stay() -> None:
     Path("outputs").mkdir()
-    with pytest.raises(KeyboardInterrupt), new_folder(CONFIG, "", NOW):
+    with pytest.raises(KeyboardInterrupt), new_folder(CONFIG, None, NOW):
         raise KeyboardInterrupt
     assert list(Path("outputs").iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["events.jsonl", "crash.txt"])
 def test_a_run_in_which_something_happened_is_kept(name: str) -> None:
-    with pytest.raises(ValueError, match="no"), new_folder(CONFIG, "", NOW) as folder:
+    with pytest.raises(ValueError, match="no"), new_folder(CONFIG, None, NOW) as folder:
         (folder / name).touch()
         raise ValueError("no")
     assert (folder / name).exists()
@@ -118,5 +132,20 @@ def test_a_dumped_configuration_is_read_back() -> None:
     }
     config = resolve([Layer("test", values)]).config
     Path("config.yaml").write_text(dump_config(config), encoding="utf-8")
-    assert resolve(file_layers(Path("config.yaml"))).config == config
+    assert resolve(file_layers(Path("config.yaml"))).config == anchored(config)
     assert isinstance(config, RunConfig)
+
+
+def test_a_run_reads_the_same_files_from_any_folder() -> None:
+    given = {
+        "env": {"skill_init": "s.md", "split_dir": "d", "data_root": "/data"},
+        "run": {"cache_dir": "../c"},
+    }
+    config = anchored(resolve([Layer("test", given)]).config)
+    here = Path.cwd()
+    assert config.env.skill_init == str(here / "s.md")
+    assert config.env.split_dir == str(here / "d")
+    assert config.env.data_root == "/data"
+    assert config.run.cache_dir == str(here / "../c")
+    assert (config.env.data_path, config.optimizer.prompts_dir) == ("", "")
+    assert anchored(config) == config

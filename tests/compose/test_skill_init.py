@@ -24,6 +24,25 @@ def test_a_typo_in_the_path_never_starts_from_nothing() -> None:
     assert "--from-scratch" in caught.value.hint
 
 
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"PK\x03\x04\x00\x00"])
+def test_a_binary_file_is_no_skill(data: bytes) -> None:
+    Path("s.md").write_bytes(data)
+    with pytest.raises(DataError, match=r"s\.md is not UTF-8 text") as caught:
+        read_skill(Path("s.md"))
+    assert "Markdown" in caught.value.hint
+
+
+def test_front_matter_without_an_end_is_refused() -> None:
+    Path("s.md").write_text("---\nname: x\n\n# Skill\n\nAnswer.\n", encoding="utf-8")
+    with pytest.raises(
+        DataError, match=r"front matter of the skill file s\.md has no end"
+    ) as caught:
+        read_skill(Path("s.md"))
+    assert "`---`" in caught.value.hint
+    Path("s.md").write_text("---\nname: x\n---\n\nAnswer.\n\n---\n\nMore.\n", encoding="utf-8")
+    assert read_skill(Path("s.md")).has_instructions
+
+
 def test_a_folder_is_not_a_skill() -> None:
     Path("run").mkdir()
     with pytest.raises(UsageError, match="run is a folder") as caught:

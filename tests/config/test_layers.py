@@ -209,21 +209,66 @@ def test_what_is_no_assignment_is_not_echoed() -> None:
 @pytest.mark.parametrize(
     ("assignment", "word"),
     [
-        ("train.batch_size=0", "greater than or equal to 1"),
-        ("train.batch_size=many", "integer"),
-        ("gradient.merge_batch_size=1", "greater than or equal to 2"),
-        ("optimizer.lr_scheduler=cos", "'cosine'"),
-        ("env.split_ratio=1:2", "2:1:7"),
-        ("optimizer.min_learning_rate=9", "min_learning_rate 9 is above learning_rate 4"),
-        ("train.batch_size.x=3", "integer"),
+        ("train.batch_size=0", "must be at least 1, not 0"),
+        ("train.batch_size=many", "must be a whole number, not `many`"),
+        ("train.batch_size=1.5", "must be a whole number, not 1.5"),
+        ("gradient.merge_batch_size=1", "must be at least 2, not 1"),
+        ("model.timeout=0", "must be above 0, not 0"),
+        ("model.simulated.noise=1.5", "must be at most 1, not 1.5"),
+        ("evaluation.use_gate=maybe", "must be true or false, not `maybe`"),
+        ("optimizer.lr_scheduler=cos", "must be `constant`, `linear` or `cosine`, not `cos`"),
+        ("env.split_ratio=1:2", ": wanted are three positive whole numbers, such as 2:1:7"),
+        ("train.batch_size.x=3", "must be a whole number"),
     ],
 )
 def test_a_value_out_of_range_names_key_and_source(assignment: str, word: str) -> None:
     with pytest.raises(ConfigError) as caught:
         resolve(assignment_layers([assignment]))
+    key = assignment.partition("=")[0].removesuffix(".x")
+    assert caught.value.message.startswith(f"`{key}` (flag --set)")
     assert word in caught.value.message
-    assert assignment.split(".")[0] in caught.value.message
-    assert "flag --set" in caught.value.message
+
+
+def test_a_word_of_a_list_that_is_misspelt_gets_the_nearest() -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolve(assignment_layers(["optimizer.lr_scheduler=cosin"]))
+    assert caught.value.hint == "did you mean `cosine`?"
+
+
+@pytest.mark.parametrize(
+    ("texts", "message", "hint"),
+    [
+        (
+            ["env.data_path=a", "env.split_dir=b"],
+            "`env.data_path` (flag --set) and `env.split_dir` (flag --set) are both set",
+            "`--set env.split_mode=ratio`",
+        ),
+        (
+            ["env.split_mode=ratio"],
+            "`env.split_mode` (flag --set) is `ratio`, but `env.data_path` is not set",
+            "`--set env.data_path=FILE`",
+        ),
+        (
+            ["optimizer.min_learning_rate=9"],
+            "`optimizer.min_learning_rate` (flag --set) of 9 is above"
+            " `optimizer.learning_rate` (default) of 4",
+            "`--set optimizer.min_learning_rate=4`, or `--learning-rate 9`",
+        ),
+        (
+            ["model.simulated.right_rate=0.9"],
+            "`model.simulated.right_rate` (flag --set) of 0.9 and"
+            " `model.simulated.harmful_rate` (default) of 0.2 are more than 1 together",
+            "lower one",
+        ),
+    ],
+)
+def test_settings_that_do_not_fit_together_are_all_named_with_their_sources(
+    texts: list[str], message: str, hint: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolve([Layer(DEFAULT, {"env": {"limit": 1}}), *assignment_layers(texts)])
+    assert caught.value.message == message
+    assert hint in caught.value.hint
 
 
 def test_a_section_in_place_of_a_value_is_explained() -> None:

@@ -93,9 +93,9 @@ def test_only_the_empty_one_of_two_regions_is_left_out() -> None:
 
 
 def test_empty_front_matter_is_sent_and_nothing_stays_nothing() -> None:
-    assert SkillDocument("---\n---\nA").sent.text == "---\n---\nA"
+    assert SkillDocument("---\n---\nA").sent.text == "---\n---\nA\n"
     assert SkillDocument(SLOW.format("\n") + "\n").sent == SkillDocument("")
-    assert SkillDocument("A").sent == SkillDocument("A")
+    assert SkillDocument("A").sent == SkillDocument("A\n")
 
 
 def test_instructions_stand_outside_regions() -> None:

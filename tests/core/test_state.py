@@ -85,13 +85,24 @@ def test_a_skipped_step_is_idle_but_no_gate() -> None:
 
 def test_without_a_gate_a_worse_text_takes_its_own_score_along() -> None:
     state = decide(START, measured("new", 0, 0, 0), use_gate=False)
-    assert state.current == state.best == measured("new", 0, 0, 0)
-    assert state.current_step == state.best_step == 3
+    assert (state.current, state.current_step) == (measured("new", 0, 0, 0), 3)
+    assert (state.best, state.best_step) == (SEED, 0)
+
+
+def test_without_a_gate_the_best_measured_text_stays_the_best() -> None:
+    better, equal = measured("better", 1, 1, 0), measured("equal", 0, 1, 1)
+    state = decide(START, better, use_gate=False)
+    assert (state.current, state.best, state.best_step) == (better, better, 3)
+    state = decide(state, equal, use_gate=False)
+    assert (state.current, state.best) == (equal, better)
+    marks = {"t0": Mark(1, 1), "t1": Mark(1, 1), "t2": Mark(None, None)}
+    unknown = Measured(SkillDocument("new"), marks)
+    assert decide(START, unknown, use_gate=False).best == SEED
 
 
 def test_an_epoch_forgets_its_lessons() -> None:
     state = START.after_step(STEP, lesson())
-    assert state.after_epoch() == replace(state, lessons=())
+    assert state.after_epoch() == replace(state, lessons=(), epoch_skill=state.current.skill)
 
 
 def trajectories() -> list[Trajectory]:

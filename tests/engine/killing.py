@@ -184,9 +184,14 @@ def await_moment(
             time.sleep(0.0001)
 
 
-def in_stage(stage: str) -> Trigger:
-    """The moment the stage begins."""
-    return lambda line: _STARTED in line and f'"stage":"{stage}"' in line
+def in_stage(stage: str, passed: int = 0) -> Trigger:
+    """The moment the stage begins, after it began `passed` times."""
+    left = iter(range(passed))
+
+    def begins(line: str) -> bool:
+        return _STARTED in line and f'"stage":"{stage}"' in line and next(left, None) is None
+
+    return begins
 
 
 def after_lines(n: int) -> Trigger:
@@ -261,17 +266,17 @@ class Reference:
     steps: int
 
     @classmethod
-    def make(cls, home: Path, server: ModelServer) -> Reference:
+    def make(cls, home: Path, server: ModelServer, extra: tuple[str, ...] = ()) -> Reference:
         """Run twice: as it is, and one call after the other to learn which key is which body."""
-        whole = Patient(home, server, "whole")
+        whole = Patient(home, server, "whole", extra)
         assert whole.live_within_this_process().lost == 0
         settings = (
             "run.workers=1",
             "gradient.analyst_workers=1",
             "evaluation.early_reject=false",
         )
-        extra = tuple(text for setting in settings for text in ("--set", setting))
-        one_by_one = Patient(home, server, "one-by-one", extra)
+        serial = tuple(text for setting in settings for text in ("--set", setting))
+        one_by_one = Patient(home, server, "one-by-one", (*extra, *serial))
         life = one_by_one.live_within_this_process()
         keys = journal_order(one_by_one.folder)
         assert len(keys) == len(life.calls)

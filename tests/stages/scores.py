@@ -27,8 +27,8 @@ class Table:
 
     def __init__(self, **sizes: int) -> None:
         self._tasks = {
-            split: tuple(Task(f"{split[0]}{i}", "k", {"n": i}) for i in range(sizes.get(split, 1)))
-            for split in ("train", "selection", "test")
+            split: tuple(Task(f"{name}{i}", "k", {"n": i}) for i in range(sizes.get(split, 1)))
+            for split, name in (("train", "t"), ("selection", "s"), ("test", "e"))
         }
 
     def tasks(self, split: Split) -> Sequence[Task]:

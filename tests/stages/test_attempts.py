@@ -13,10 +13,16 @@ import pytest
 from scores import Table, Target, answer, by_skill, table_run
 
 from skillopt_cli.core.errors import AuthFailed, QuotaExhausted
-from skillopt_cli.core.events import BatchScored, RolloutFinished, StageFinished, StageStarted
+from skillopt_cli.core.events import (
+    BatchScored,
+    Degraded,
+    RolloutFinished,
+    StageFinished,
+    StageStarted,
+)
 from skillopt_cli.core.score import Mark, Score, Trajectory
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Attempt, Brief, Message, Task, Usage
+from skillopt_cli.core.task import CUT_SHORT, Attempt, Brief, Message, Task, Usage
 from skillopt_cli.ports import Executor
 from skillopt_cli.stages import measure, rollout
 from skillopt_cli.stages.attempts import Purpose, attempt_each, first_cause, rollout_key
@@ -260,3 +266,16 @@ async def test_memory_does_not_grow_with_the_number_of_tasks() -> None:
     await peak(10)
     few, many = await peak(50), await peak(500)
     assert (many - few) / 450 < 2_000  # an attempt itself takes 20,000
+
+
+async def test_answers_cut_before_any_text_are_wrong_with_that_reason_and_counted_once() -> None:
+    table = {f"s{i}": Attempt("", ending="gave_up", error=CUT_SHORT) for i in range(3)}
+    table |= {"s3": Attempt("", ending="gave_up"), "s4": answer(WIN)}
+    run, store, log = table_run(Target(lambda skill, task: table[task]), selection=5)
+    measured = await measure(run, SKILL, "selection")
+    assert (measured.scored, measured.hard) == (5, pytest.approx(0.2))
+    assert json.loads(store.files["selection/s0.json"])["feedback"] == CUT_SHORT
+    rows = [json.loads(row) for row in store.files["selection/results.jsonl"].splitlines()]
+    assert [row["fail_reason"] for row in rows[2:4]] == [CUT_SHORT, "no answer was given"]
+    (degraded,) = log.of(Degraded)
+    assert (degraded.where, degraded.reason) == ("measure", f"3 of 5 attempts: {CUT_SHORT}")

@@ -108,6 +108,7 @@ def test_a_whole_step_becomes_one_record() -> None:
         "n_edits_merged": 3,
         "n_edits_ranked": 2,
         "edit_budget": 4,
+        "lr_control_mode": "fixed",
         "support_counts": [3, 2],
         "candidate_hash": DIGEST[:16],
         "candidate_skill_len": 101,
@@ -255,7 +256,7 @@ def test_a_recorded_step_beyond_a_later_start_is_redone() -> None:
 @pytest.mark.parametrize("verdict", ["new_best", "accept", "reject", "indecisive", "force_accept"])
 def test_a_start_confirms_a_step_whose_checkpoint_was_not_announced(verdict: Verdict) -> None:
     moved = verdict in ("new_best", "accept", "force_accept")
-    best = verdict in ("new_best", "force_accept")
+    best = verdict == "new_best"
     checkpoint = CheckpointSaved(
         1, 0.75 if moved else 0.5, 0.75 if best else 0.5, int(moved), int(best), 100 + moved
     )

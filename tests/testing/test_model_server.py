@@ -82,3 +82,15 @@ def test_scripted_steps_come_first_and_the_schema_names_the_contract():
 def test_a_server_that_cannot_start_says_so(tmp_path):
     with pytest.raises(RuntimeError, match="ended with code"), model_server(tmp_path):
         pass
+
+
+def test_a_key_and_a_model_can_be_asked_for():
+    with model_server(key="right", model="m") as server:
+        assert post(server.url, BODY, key="right")[0] == 200
+        status, refusal = post(server.url, BODY, key="wrong")
+        assert (status, refusal["error"]["type"]) == (401, "AuthFailed")
+        status, refusal = post(server.url, BODY | {"model": "other"}, key="right")
+        assert (status, refusal["error"]["type"]) == (404, "UnknownModel")
+        assert [entry["status"] for entry in server.requests()] == [200, 401, 404]
+        with urllib.request.urlopen(f"{server.url}/models", timeout=10) as models:
+            assert [entry["id"] for entry in json.load(models)["data"]] == ["m"]

@@ -51,7 +51,7 @@ def opening() -> list[ev.RunEvent]:
         *attempts(0, "measure", 20, wins=13),
         ev.StageFinished(0, "measure"),
         ev.BaselineMeasured(0.65, 0.65, 0.7, 20, 20),
-        ev.CheckpointSaved(0, 0.65, 0.65, 0, 0, 120),
+        saved(0, 0.65, 0.65, 0, 0, 120),
     ]
 
 
@@ -71,8 +71,18 @@ def attempts(
         made.append(
             ev.RolloutFinished(step, stage, f"t{i}", won, won, "answered", False, "", label)
         )
-        made.append(ev.CallMade("target", "rollout", Usage(1, 100, 5)))
+        made.append(ev.CallMade("target", stage, Usage(1, 100, 5)))
     return made
+
+
+def saved(
+    done: int, current: float, best: float, current_step: int, best_step: int, chars: int
+) -> ev.CheckpointSaved:
+    def means(score: float, step: int) -> ev.Means:
+        return ev.Means(f"digest-{step}", score, round(score + 0.02, 2), 20, 20)
+
+    texts = means(current, current_step), means(best, best_step)
+    return ev.CheckpointSaved(done, current, best, current_step, best_step, chars, *texts)
 
 
 def proposing(step: int) -> list[ev.RunEvent]:
@@ -121,7 +131,7 @@ def accepted_step(step: int = 1) -> list[ev.RunEvent]:
         *attempts(step, "measure", 20, wins=16),
         ev.StageFinished(step, "measure"),
         ev.GateDecided(step, decision, 0.8, 0.82),
-        ev.CheckpointSaved(step, 0.8, 0.8, step, step, 160),
+        saved(step, 0.8, 0.8, step, step, 160),
     ]
 
 
@@ -135,7 +145,7 @@ def rejected_step(step: int = 2, *, current: float = 0.8, holder: int = 1) -> li
         *attempts(step, "measure", 6, wins=1),
         ev.StageFinished(step, "measure"),
         ev.GateDecided(step, decision, None, None),
-        ev.CheckpointSaved(step, current, current, holder, holder, 160),
+        saved(step, current, current, holder, holder, 160),
     ]
 
 
@@ -151,8 +161,8 @@ def skipped_step(step: int = 3, *, current: float = 0.8, holder: int = 1) -> lis
         ev.EditsMerged(step, 0),
         ev.EditsChosen(step, (), ()),
         ev.CandidateMade(step, "digest-1", 160, ()),
-        ev.StepSkipped(step, "no edit changed the skill"),
-        ev.CheckpointSaved(step, current, current, holder, holder, 160),
+        ev.StepSkipped(step, "no edit was proposed"),
+        saved(step, current, current, holder, holder, 160),
     ]
 
 
@@ -185,6 +195,16 @@ def whole_run() -> list[ev.RunEvent]:
     ]
 
 
+def epoch_end(step: int, epoch: int = 2) -> list[ev.RunEvent]:
+    """Comparison, slow update and notes at the end of an epoch."""
+    pairs = (("improved", 3), ("regressed", 1), ("persistent_fail", 4), ("stable_success", 2))
+    return [
+        ev.EpochCompared(step, epoch, pairs, 10, 0),
+        ev.SlowUpdateDecided(step, epoch, "force_accept", "- keep answers short", None, 0.8, 0.82),
+        ev.MemoryWritten(step, epoch, "- short edits were accepted"),
+    ]
+
+
 def barren_run() -> list[ev.RunEvent]:
     """Nothing was accepted."""
     tie = GateDecision("reject", "hard", 0.65, 0.65, 0.65, 20, 20, fixed=("t1",), broke=("t2",))
@@ -194,10 +214,10 @@ def barren_run() -> list[ev.RunEvent]:
         *rejected_step(1, current=0.65, holder=0),
         *proposing(2),
         ev.GateDecided(2, tie, 0.65, 0.7),
-        ev.CheckpointSaved(2, 0.65, 0.65, 0, 0, 120),
+        saved(2, 0.65, 0.65, 0, 0, 120),
         *proposing(3),
         ev.GateDecided(3, doubt, 0.7, 0.7),
-        ev.CheckpointSaved(3, 0.65, 0.65, 0, 0, 120),
+        saved(3, 0.65, 0.65, 0, 0, 120),
         ev.RunFinished(3, 0, 0.65, 10),
     ]
 
@@ -234,9 +254,11 @@ def one_of_each() -> list[ev.RunEvent]:
     extra: list[ev.RunEvent] = [
         ev.DriftAllowed(("train.seed: 42 -> 43",)),
         ev.StoppedEarly("the current skill solves every selection task that could be scored"),
+        ev.AppendixWritten(2, 3, ("Be short.",), 4, consolidated=6),
+        ev.LearningRateChosen(2, 2, 3, 2, True, "all of them help", 0.7),
         ev.SubscriberDropped("web", "the socket closed"),
         ev.RunFailed("AuthFailed", "the key was refused", "check OPENAI_API_KEY", 4, True),
     ]
-    for fact in [*whole_run(), *extra]:
+    for fact in [*whole_run(), *epoch_end(3), *extra]:
         kept.setdefault(type(fact), fact)
     return list(kept.values())

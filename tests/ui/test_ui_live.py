@@ -13,9 +13,10 @@ from snapshots import assert_golden
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit, EditOutcome
+from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.live import REFRESHES_PER_SECOND, LivePanel
 from skillopt_cli.ui.panel import FinalPanel, RunPanel, sparkline
-from skillopt_cli.ui.view import RunView, fold
+from skillopt_cli.ui.view import RunView
 
 NASTY = (
     "[bold]b[/bold] [/] [red",
@@ -151,3 +152,21 @@ def test_a_flood_of_facts_draws_no_more_than_the_beat() -> None:
     seconds = time.monotonic() - began
     # One drawing at the start and one at the end come on top of the beat.
     assert 1 <= draws <= 3 + seconds * REFRESHES_PER_SECOND
+
+
+def test_a_narrow_panel_keeps_verdicts_and_tells_rejected_edits_from_kept_ones() -> None:
+    rejected = drawn(RunPanel(fold(stamp(states()["skipped"])), 0.0), console(60))
+    assert "gate      2  REJECT  at most 0.75 <= 0.80" in rejected
+    assert 'x rejected: add "Answer' in rejected
+    assert "- add" not in rejected
+    accepted = drawn(RunPanel(fold(stamp([*opening(), *accepted_step(1)])), 0.0), console(60))
+    assert '+ add "Answer' in accepted
+    assert "tasks   train 12, selection 20, test 100" in accepted
+    assert "n=20 " in accepted
+
+
+def test_a_small_selection_split_is_noted_and_its_check_is_named() -> None:
+    said = drawn(RunPanel(fold(stamp([begun(n_selection=8)])), 0.0), console(160))
+    assert "note    8 selection tasks: scores move in steps of 0.12" in said
+    assert "`skillopt data check searchqa`" in said
+    assert "note " not in drawn(RunPanel(fold(stamp([begun()])), 0.0), console(160))

@@ -13,10 +13,10 @@ from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.store.codec import load_fact
+from skillopt_cli.ui.folding import apply, fold
 from skillopt_cli.ui.jsonlines import JsonLines
 from skillopt_cli.ui.plain import PlainLines, lines_of
 from skillopt_cli.ui.verdict import gate_line
-from skillopt_cli.ui.view import apply, fold
 
 SILENT = {
     ev.StepStarted,
@@ -93,7 +93,11 @@ def test_a_resume_says_what_is_recorded() -> None:
         ),
         (
             GateDecision("force_accept", "hard", 0.5, 0.65, 0.7),
-            "val score 0.50 (was 0.65, gate off)  FORCE_ACCEPT",
+            "val score 0.50 (was 0.65, gate off, best stays 0.70)  FORCE_ACCEPT",
+        ),
+        (
+            GateDecision("force_accept", "hard", 0.75, 0.65, 0.7, beats_best=True),
+            "val score 0.75 (was 0.65, gate off, new best)  FORCE_ACCEPT",
         ),
         (
             GateDecision("new_best", "soft", 0.6524, 0.6511, 0.6511),
@@ -157,20 +161,26 @@ def test_broken_attempts_are_told_once_per_stage() -> None:
     assert text.count("Broken: 1 of 4 attempts in rollout, not scored; last: connection") == 1
 
 
-def test_a_failure_ends_with_what_to_do() -> None:
-    failed = ev.RunFailed("AuthFailed", "the key was refused", "check OPENAI_API_KEY", 4, True)
-    assert written([begun(), failed]).splitlines()[-3:] == [
-        "Failed: the key was refused",
-        "hint: check OPENAI_API_KEY",
-        "hint: skillopt resume 2026-01-31_10-30-00",
-    ]
-    known = ev.RunFailed("Interrupted", "interrupted", "continue with skillopt resume R", 130, True)
-    assert written([begun(), known]).splitlines()[-2:] == [
-        "Interrupted: interrupted",
-        "hint: continue with skillopt resume R",
-    ]
-    lost = ev.RunFailed("DataError", "no tasks", "", 3, False)
-    assert written([begun(), lost]).splitlines()[-1] == "Failed: no tasks"
+def test_a_failure_is_told_as_far_as_the_error_line_does_not() -> None:
+    resume = "`skillopt resume 2026-01-31_10-30-00` takes it up"
+
+    def last(error: str, hint: str, code: int, *, resumable: bool = True) -> str:
+        failed = ev.RunFailed(error, "the key was refused", hint, code, resumable)
+        text = written([begun(), failed])
+        assert "refused" not in text
+        assert "hint:" not in text
+        return text.splitlines()[-1]
+
+    early = "Ended early: 0 of 3 steps recorded in 1s"
+    assert last("AuthFailed", "check OPENAI_API_KEY", 4) == f"{early}; {resume}"
+    assert last("BudgetExhausted", "raise it, then skillopt resume R", 5) == early
+    assert last("Interrupted", "", 130) == early
+    assert last("DataError", "", 3, resumable=False) == early
+
+
+def test_a_failed_evaluation_has_no_steps() -> None:
+    failed = ev.RunFailed("AuthFailed", "the key was refused", "", 4, False)
+    assert written([begun(total_steps=0), failed]).splitlines()[-1] == "Ended early: after 1s"
 
 
 def test_an_evaluation_is_not_called_a_baseline() -> None:
@@ -229,3 +239,39 @@ def test_json_lines_fit_any_stream() -> None:
     (fact,) = stamp([ev.Degraded("x", "東京")])
     JsonLines(stream)(fact)
     assert load_fact(raw.getvalue()) == fact
+
+
+@pytest.mark.parametrize(
+    ("metric", "val", "test"),
+    [("hard", "", ""), ("soft", " (soft)", " (soft)"), ("mixed", " (mixed)", " (hard)")],
+)
+def test_the_last_lines_name_the_score_where_it_is_not_the_hard_one(
+    metric: str, val: str, test: str
+) -> None:
+    lines = written([begun(metric=metric), *states()["finished"][1:]]).splitlines()
+    (last,) = [line for line in lines if line.startswith("Finished")]
+    assert f"best val score{val} 0.80 (n=20) from step 1, baseline 0.65 (n=20)" in last
+    assert any(line.startswith(f"Test{test}: seed 0.6") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("n", "note"),
+    [
+        (0, None),
+        (1, "1 selection task: scores move in steps of 1.00, and no difference can be told"),
+        (8, "8 selection tasks: scores move in steps of 0.12, and differences below 0.62"),
+        (19, "19 selection tasks: "),
+        (20, None),
+    ],
+)
+def test_a_small_selection_split_is_noted_in_one_line(n: int, note: str | None) -> None:
+    notes = [line for line in written([begun(n_selection=n)]).splitlines() if "Note" in line]
+    assert len(notes) == (note is not None)
+    if note:
+        assert notes[0].startswith(f"Note: {note}")
+        assert notes[0].endswith("; see `skillopt data check searchqa`")
+
+
+def test_an_evaluation_claims_no_use_of_the_splits() -> None:
+    first = written([begun(total_steps=0, n_selection=3)]).splitlines()[0]
+    assert first == "Data: bundled sample"

@@ -6,22 +6,46 @@ import io
 import json
 from typing import Any
 
-from facts import accepted_step, barren_run, begun, opening, proposing, stamp, states, whole_run
+from facts import (
+    accepted_step,
+    attempts,
+    barren_run,
+    begun,
+    closing,
+    epoch_end,
+    opening,
+    proposing,
+    rejected_step,
+    skipped_step,
+    stamp,
+    states,
+    whole_run,
+)
 from rich.console import Console
 from snapshots import assert_golden
 
 from skillopt_cli.core import events as ev
-from skillopt_cli.core.edits import Edit, EditOutcome
+from skillopt_cli.core.edits import SUGGEST, Edit, EditOutcome
 from skillopt_cli.core.gate import GateDecision
-from skillopt_cli.ui.report import report_document, report_text
+from skillopt_cli.store.history import fold_history
+from skillopt_cli.ui.folding import fold
+from skillopt_cli.ui.page import as_markdown, as_rich
+from skillopt_cli.ui.report import Difference, Reported, report_document, side_by_side, story
 from skillopt_cli.ui.summary import summary
-from skillopt_cli.ui.view import fold
 
 
 def drawn(part: Any, width: int = 100) -> str:
     stream = io.StringIO()
     Console(file=stream, width=width, color_system=None, force_terminal=True).print(part)
     return stream.getvalue()
+
+
+def reported(facts: list[ev.RunEvent], label: str = "a") -> Reported:
+    return Reported(label, fold(stamp(facts)))
+
+
+def told(facts: list[ev.RunEvent], width: int = 100) -> str:
+    return drawn(as_rich(story(reported(facts))), width)
 
 
 def summed(facts: list[ev.RunEvent]) -> dict[str, Any]:
@@ -64,7 +88,7 @@ def test_a_score_of_zero_is_a_score() -> None:
     assert numbers["baseline_selection_hard"] == 0.0
     assert numbers["test_delta_hard"] == 0.0
     assert numbers["test_coverage"] == 0.9
-    assert "+0.00" in drawn(report_text([fold(stamp(zero))]))
+    assert "+0.00" in told(zero)
 
 
 def test_status_words() -> None:
@@ -86,7 +110,7 @@ def test_why_nothing_changed() -> None:
     reasons = summed(barren_run())["why_no_change"]
     assert reasons["steps"] == {
         "not better (settled early)": 1,
-        "tie": 1,
+        "tied": 1,
         "too few scored attempts to compare": 1,
     }
     assert reasons["edits"] == {"unmatched": 3, "over_budget": 3}
@@ -140,21 +164,36 @@ def test_an_evaluation_keeps_its_label() -> None:
     assert numbers["why_no_change"] is None
 
 
+def golden_runs() -> list[Reported]:
+    ended = [*opening(), *accepted_step(1), *rejected_step(2), *skipped_step(3)]
+    with_epoch = [*ended[:-1], *epoch_end(3, 2), ended[-1], *closing()]
+    return [reported(with_epoch, "a"), reported(barren_run(), "b")]
+
+
+DIFFERENCES = (Difference("train.seed", (1, 2)), Difference("model.target.name", ("x|y", None)))
+
+
 def test_golden_reports() -> None:
-    whole, barren = (fold(stamp(states()[name])) for name in ("finished", "barren"))
-    parts = [drawn(report_text(views)) for views in ([whole], [barren], [whole, barren])]
-    assert_golden("report.txt", "\n".join(parts))
+    whole, barren = golden_runs()
+    pages = [story(whole), story(barren), side_by_side([whole, barren], DIFFERENCES)]
+    assert_golden("report.txt", "\n".join(drawn(as_rich(page)) for page in pages))
+
+
+def test_golden_markdown() -> None:
+    whole, barren = golden_runs()
+    pages = [story(whole), side_by_side([whole, barren], DIFFERENCES)]
+    assert_golden("report.md", "\n".join(map(as_markdown, pages)))
 
 
 def test_the_report_as_a_document() -> None:
-    document = report_document([fold(stamp(whole_run()))])
+    document = report_document([reported(whole_run())])
     json.dumps(document, allow_nan=False)
     (run,) = document["runs"]
     first, second, third = run["steps"]
     assert first["fixed"] == ["t14", "t15", "t16", "t17"]
-    assert (first["candidate_score"], first["candidate_bound"]) == (0.8, None)
-    assert (second["candidate_score"], second["candidate_bound"]) == (None, 0.75)
-    assert (second["early"], second["rollouts_saved"], run["rollouts_saved"]) == (True, 14, 14)
+    assert (first["candidate_gate_score"], first["early_rejected"]) == (0.8, False)
+    assert (second["candidate_gate_score"], second["early_rejected"]) == (0.75, True)
+    assert (second["rollouts_saved"], run["rollouts_saved"]) == (14, 14)
     assert [edit["state"] for edit in first["edits"]] == [
         "applied",
         "applied",
@@ -162,14 +201,145 @@ def test_the_report_as_a_document() -> None:
         "over_budget",
     ]
     assert third["action"] == "skip_no_patches"
+    assert third["degraded"] == ["reflect: no answer: the service failed"]
+    assert (third["broken_attempts"], third["skill_len"]) == (1, 160)
     assert run["summary"] == summed(whole_run())
+    assert "flatters" in run["best_gate_score_note"]
+
+
+def test_the_same_numbers_as_in_the_history_and_the_summary() -> None:
+    """The walk over all numbers, for facts of every kind; with real runs it is in tests/cli."""
+    for whole in golden_runs():
+        facts = stamp(whole_run() if whole.label == "a" else barren_run())
+        run = report_document([Reported(whole.label, fold(facts))])["runs"][0]
+        for step, record in zip(run["steps"], fold_history(facts), strict=True):
+            for key in (step.keys() & record.keys()) - {"tokens"}:
+                assert step[key] == record[key], key
+
+
+def test_notes_of_a_step() -> None:
+    written = ev.AppendixWritten(2, 3, ("Be\nshort.",), 4, consolidated=6)
+    facts = [*opening(), *accepted_step(1), *proposing(2), written, *rejected_step(2)[-2:]]
+    text = told(facts)
+    assert "  Appendix: 1 note added, 4 in all, shortened from 6\n  note: Be short.\n" in text
+    step = report_document([reported(facts)])["runs"][0]["steps"][1]
+    record = fold_history(stamp(facts))[1]
+    assert step["appendix_notes"] == ["Be\nshort."]
+    for key in record:
+        if "notes" in key:
+            assert step[key] == record[key]
+
+
+def test_a_rewrite_and_a_rate_set_by_the_optimizer() -> None:
+    chosen = ev.LearningRateChosen(1, 1, 1, 3, clamped=False, reasoning="few\ngood edits")
+    wish = Edit(SUGGEST, "Be brief.", "Brevity", 2)
+    made = ev.CandidateMade(1, "d", 9, (EditOutcome(wish, "applied"),), ("shorter",))
+    facts = [*opening(), *proposing(1), chosen, made, *accepted_step(1)[-2:]]
+    text = told(facts)
+    assert "  learning rate: 1 of 3 edits, chosen by the optimizer: few good edits\n" in text
+    assert text.count("learning rate") == 1
+    assert "  rewritten: shorter\n" in text
+    step = report_document([reported(facts)])["runs"][0]["steps"][0]
+    record = fold_history(stamp(facts))[0]
+    assert step["lr_decision"] == record["lr_decision"]
+    assert step["edit_budget"] == record["edit_budget"] == 1
+    assert step["rewrite_change_summary"] == ["shorter"]
+    refused = ev.CandidateMade(1, "d", 9, (), refused="the text was cut in its middle")
+    text = told([*opening(), *proposing(1), refused, ev.StepSkipped(1, "refused")])
+    assert "  refused: the text was cut in its middle\n" in text
+
+
+def test_spend_of_a_step_by_role_where_unknown_stays_unknown() -> None:
+    (run,) = report_document([reported(whole_run())])["runs"]
+    spend = run["steps"][0]["spend"]
+    assert spend["target"]["calls"] == 24
+    assert (spend["target"]["prompt_tokens"], spend["target"]["silent_calls"]) == (2400, 0)
+    assert spend["optimizer"] == {
+        "calls": 1,
+        "prompt_tokens": None,
+        "completion_tokens": None,
+        "total_tokens": None,
+        "silent_calls": 1,
+    }
+    calls = [step["spend"]["target"]["calls"] for step in run["steps"]]
+    outside = run["spend_outside_steps"]["target"]["calls"]
+    assert sum(calls) + outside == run["summary"]["token_summary_by_role"]["target"]["calls"]
+    assert "spent: target 24 calls, 2,520 tokens; optimizer 1 call, tokens unknown" in told(
+        whole_run()
+    )
+
+
+def test_a_step_that_was_begun_anew_counts_its_last_try_only() -> None:
+    torn = [*opening(), *proposing(1), begun(0), *accepted_step(1)]
+    (step,) = report_document([reported(torn)])["runs"][0]["steps"]
+    assert step["spend"]["target"]["calls"] == 24
+
+
+def test_the_end_of_an_epoch_leaves_its_last_step_as_it_was() -> None:
+    """It measures once more under the number of that step."""
+    rejected = [*opening(), *accepted_step(1), *rejected_step(2)]
+    measured = [
+        ev.StageStarted(2, "measure", 20, 4),
+        *attempts(2, "measure", 9, wins=1, broken=1),
+        ev.StageFinished(2, "measure"),
+    ]
+    decision = GateDecision("reject", "hard", 0.75, 0.8, 0.8, 8, 20, early=True)
+    told_end = [
+        ev.EpochCompared(2, 2, (("improved", 1),), 1, 0),
+        *measured,
+        ev.SlowUpdateDecided(2, 2, "reject", "- guidance", decision),
+    ]
+    (run,) = report_document([reported([*rejected[:-1], *told_end, rejected[-1]])])["runs"]
+    assert run["steps"][1]["rollouts_saved"] == 14
+    assert run["epochs"][0]["rollouts_saved"] == 11
+    assert run["early_rejection"]["measurements"] == 3
+    assert run["early_rejection"]["attempts"] == 20 + 6 + 9
+    assert run["early_rejection"]["attempts_without"] == 20 + 20 + 20
+    assert run["steps"][1]["broken_attempts"] == run["summary"]["broken"]["total"] == 1
+
+
+def test_guidance_that_was_injected_is_a_change() -> None:
+    facts = [*opening(), *rejected_step(1), *epoch_end(1, 2), ev.RunFinished(1, 1, 0.8, 0)]
+    assert summed(facts)["why_no_change"] is None
+
+
+def test_an_evaluation_gets_a_short_report() -> None:
+    facts = [
+        begun(total_steps=0, epochs=0),
+        *attempts(0, "test", 10, wins=5, label="eval"),
+        ev.TestMeasured("eval", "d", 0.5, 0.6, 10, 10),
+        ev.RunFinished(0, 0, 0.5, 0),
+    ]
+    text = told(facts)
+    assert [line.rstrip() for line in text.splitlines()] == [
+        "searchqa 2026-01-31_10-30-00  evaluation",
+        "target tiny-model, metric hard, data bundled sample",
+        "",
+        "skill  hard  soft  tasks",
+        "eval   0.50  0.60  n=10",
+        "",
+        "Ending  finished",
+        "  10 rollouts made, 0 saved, in 22s",
+        "  Spent: target 10 calls, 1,050 tokens; optimizer 0 calls",
+    ]
+    (run,) = report_document([reported(facts)])["runs"]
+    assert (run["kind"], run["steps"], run["best_gate_score_note"]) == ("evaluation", [], None)
+
+
+def test_runs_that_differ_in_nothing_say_so() -> None:
+    runs = [reported(whole_run(), label) for label in ("a", "b")]
+    assert "nothing that can alter a text or a score" in drawn(as_rich(side_by_side(runs)))
+    assert report_document(runs)["differences"] == {}
+    found = report_document(runs, DIFFERENCES)["differences"]
+    assert found["train.seed"] == {"a": 1, "b": 2}
 
 
 def test_a_report_on_every_state_can_be_drawn() -> None:
     for facts in states().values():
-        view = fold(stamp(facts))
-        assert drawn(report_text([view]), width=60)
-        json.dumps(report_document([view]), allow_nan=False)
+        assert told(facts, width=60)
+        assert as_markdown(story(reported(facts)))
+        json.dumps(report_document([reported(facts)]), allow_nan=False)
+        assert drawn(as_rich(side_by_side([reported(facts), reported([], "b")])))
 
 
 def test_markup_in_edits_and_task_ids_is_shown_as_it_is() -> None:
@@ -182,8 +352,18 @@ def test_markup_in_edits_and_task_ids_is_shown_as_it_is() -> None:
         ev.CandidateMade(1, "d", 1, (EditOutcome(edit, "applied"),)),
         ev.GateDecided(1, decision, 0.7, 0.7),
     ]
-    text = drawn(report_text([fold(stamp(facts))]))
+    text = told(facts)
     assert "[red]x[/red] [/]?[31m" in text
     assert "fixed 22: [/], a b, 0" in text
     assert "and 10 more" in text
     assert "\x1b" not in text
+    written = as_markdown(story(reported(facts)))
+    assert "\\[red\\]x\\[/red\\] \\[/\\]?\\[31m" in written
+    assert "\x1b" not in written
+
+
+def test_texts_of_others_cannot_leave_their_fence() -> None:
+    slow = ev.SlowUpdateDecided(1, 2, "force_accept", "```\n# a heading\n```", None, 0.8, 0.8)
+    facts = [*opening(), *rejected_step(1), slow, ev.RunFinished(1, 0, 0.8, 0)]
+    written = as_markdown(story(reported(facts)))
+    assert "````text\n```\n# a heading\n```\n````\n" in written

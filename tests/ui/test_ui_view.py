@@ -25,8 +25,9 @@ from hypothesis import strategies as st
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.task import Usage
+from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.parts import Spend
-from skillopt_cli.ui.view import RunView, fold
+from skillopt_cli.ui.view import RunView
 
 
 def found_out(view: RunView) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def found_out(view: RunView) -> dict[str, Any]:
         "tests": view.tests,
         "broken": view.broken,
         "degraded": view.degraded,
-        "saved": view.saved,
+        "saved": view.rollouts_saved,
         "ending": view.ending,
     }
 
@@ -181,7 +182,7 @@ def test_actions_use_the_words_of_the_history() -> None:
 def test_trend_and_savings() -> None:
     view = fold(stamp(whole_run()))
     assert view.trend == (0.65, 0.8, 0.8, 0.8)
-    assert view.saved == 14
+    assert view.rollouts_saved == 14
 
 
 def test_the_recorded_facts_cover_the_union() -> None:

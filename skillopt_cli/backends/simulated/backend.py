@@ -6,8 +6,8 @@ import asyncio
 import json
 
 from skillopt_cli.backends.simulated.faults import Faults
-from skillopt_cli.backends.simulated.optimizer import CONTRACTS, Asked, propose
-from skillopt_cli.backends.simulated.target import Reading, answer, read
+from skillopt_cli.backends.simulated.optimizer import CONTRACTS, Asked, Leanings, propose
+from skillopt_cli.backends.simulated.target import Habits, Reading, answer, read
 from skillopt_cli.backends.simulated.world import VERSION, chance
 from skillopt_cli.config.sections import SimulatedConfig
 from skillopt_cli.core.task import ChatReply, ChatRequest, Message, Usage
@@ -15,6 +15,8 @@ from skillopt_cli.ports import BackendSpec, RoleSettings
 
 NAME = "simulated"
 _CHARS_PER_TOKEN = 4
+_LATER = ("lapse_rate", "right_rate", "harmful_rate", "forget_rate")
+"""Named in a fingerprint only where they are not at their defaults: journals outlive new keys."""
 
 
 class Simulated:
@@ -36,10 +38,13 @@ class Simulated:
                 "noise": config.noise,
                 "malformed_rate": config.malformed_rate,
                 "world": VERSION,
+                **{name: getattr(config, name) for name in _LATER if _is_set(config, name)},
             },
             sort_keys=True,
         )
         self._config = config
+        self._habits = Habits(config.noise, config.lapse_rate, config.seed)
+        self._leanings = Leanings(config.right_rate, config.harmful_rate, config.forget_rate)
         self._faults = Faults(config)
         # The same tasks come again under every skill; reading them once keeps timings honest.
         self._readings: dict[str, Reading] = {}
@@ -65,13 +70,18 @@ class Simulated:
         if reading is None:
             reading = self._readings[user] = read(user)
         self._faults.befall_task(reading.question)
-        return answer(system, reading, self._config.noise, self._config.seed)
+        return answer(system, reading, self._habits)
 
     def _optimize(self, request: ChatRequest) -> str:
         """The proposal; asked again after a malformed one, the optimizer proposes the same."""
-        _, user = _texts(request.messages)
+        system, user = _texts(request.messages)
         seed = chance(self._config.seed, request.draw, request.schema_name, user)
-        return propose(Asked(request.schema_name, user, seed))
+        noting = '"appendix_notes"' in system
+        return propose(Asked(request.schema_name, user, seed, noting, self._leanings))
+
+
+def _is_set(config: SimulatedConfig, name: str) -> bool:
+    return bool(getattr(config, name) != SimulatedConfig.model_fields[name].default)
 
 
 def _asks_optimizer(request: ChatRequest) -> bool:

@@ -5,23 +5,40 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import Any
 
+from skillopt_cli.backends.simulated.rewriter import (
+    merged_suggestions,
+    merged_texts,
+    rated,
+    rewriting,
+    rewritten,
+    suggesting,
+)
 from skillopt_cli.backends.simulated.world import (
     HARMFUL,
     USELESS,
+    appendix,
     chance,
     family_of,
     harm,
+    held,
     missing,
+    needed,
+    without_appendix,
 )
 
-_RIGHT, _HARMFUL = 0.6, 0.2
 _SKILL = re.compile(
-    r"^## Current skill\n(.*?)(?=^## (?:Trajectory|Patch|Earlier) |\Z)", re.MULTILINE | re.DOTALL
+    r"^## Current skill\n(.*?)"
+    r"(?=^## (?:Trajectory|Patch|Earlier|Previous guidance|Your notes|\d+ tasks|Suggestions"
+    r"|Proposed edits)\b|\Z)",
+    re.MULTILINE | re.DOTALL,
 )
+_PAIR = re.compile(r"^## Pair \d+: task `.*, (\w+)$", re.MULTILINE)
+_NOTES = re.compile(r"^## Your notes from earlier epochs\n(.*)\Z", re.MULTILINE | re.DOTALL)
 _TRAJECTORY = re.compile(r"^## Trajectory \d+: task `", re.MULTILINE)
 _QUESTION = re.compile(r"^### Question\n(.*?)(?=^#{2,3} |\Z)", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -33,12 +50,38 @@ Edit = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Leanings:
+    """What an optimizer is inclined to; shares of its answers.
+
+    Attributes:
+        right: lessons that teach a rule the failing task needs.
+        harmful: lessons that do harm; the others are of no use.
+        forgetful: analyses that also delete a rule which the tasks they read do not need.
+    """
+
+    right: float = 0.6
+    harmful: float = 0.2
+    forgetful: float = 0.0
+
+    @property
+    def useless(self) -> float:
+        """The share of lessons that neither help nor harm."""
+        return 1 - self.right - self.harmful
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
-    """What the optimizer was asked: the material it reads, and what its choices depend on."""
+    """What the optimizer was asked: the material it reads, and what its choices depend on.
+
+    Attributes:
+        noting: whether the answer may hold appendix notes.
+    """
 
     contract: str
     user: str
     seed: float
+    noting: bool = False
+    leanings: Leanings = Leanings()
 
     def chance(self, *causes: object) -> float:
         """A number in [0, 1) for a choice within this request."""
@@ -62,18 +105,35 @@ def _analyse_failures(asked: Asked) -> Mapping[str, Any]:
         for family, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         if (edit := _lesson(asked, skill, family, count)) is not None
     ]
-    return {
+    analysis: dict[str, Any] = {
         "reasoning": f"{sum(counts.values())} failures of {len(counts)} families were compared.",
         "failure_summary": [
             {
                 "failure_type": f"wrong form of answer, family {family}",
                 "count": count,
-                "description": "the answer is right but has words around it",
+                "description": _seen(asked, skill, family),
             }
             for family, count in sorted(counts.items())
         ],
-        "edits": edits,
+        "edits": edits + _forgotten(asked, skill, counts),
     }
+    if asked.noting:
+        lapsed = (_reminders(skill, family) for family in sorted(counts))
+        analysis["appendix_notes"] = list(dict.fromkeys(chain.from_iterable(lapsed)))
+    return analysis
+
+
+def _seen(asked: Asked, skill: str, family: int) -> str:
+    seen = "the answer is right but has words around it"
+    lapsed = asked.noting and _reminders(skill, family)
+    return f"EXECUTION_LAPSE: {seen}" if lapsed else seen
+
+
+def _reminders(skill: str, family: int) -> tuple[str, ...]:
+    """The rules a failing family needs, when the body states all and the appendix not yet."""
+    if harm(family) in skill or missing(family, without_appendix(skill)):
+        return ()
+    return missing(family, appendix(skill))
 
 
 def _lesson(asked: Asked, skill: str, family: int, count: int) -> Edit | None:
@@ -81,29 +141,49 @@ def _lesson(asked: Asked, skill: str, family: int, count: int) -> Edit | None:
     lacking = missing(family, skill)
     if not lacking:
         bad = harm(family)
-        line = f"- {bad}\n" if f"- {bad}\n" in skill else bad
-        return _edit("delete", line, "", count) if bad in skill else None
+        return _deletion(skill, bad, count) if bad in skill else None
     kind = asked.chance(family, "kind")
     pick = asked.chance(family, "pick")
-    if kind < _RIGHT:
+    leanings = asked.leanings
+    if kind < leanings.right:
         sentence = lacking[0]
-    elif kind < _RIGHT + _HARMFUL:
+    elif kind < leanings.right + leanings.harmful:
         sentence = HARMFUL[int(pick * len(HARMFUL))]
     else:
         sentence = USELESS[int(pick * len(USELESS))]
+    if sentence in _notes(asked.user):
+        sentence = lacking[0]
     return _edit("append", "", f"- {sentence}\n", count)
 
 
+def _forgotten(asked: Asked, skill: str, families: Counter[int]) -> list[Edit]:
+    """Sometimes a rule to delete, for no other reason than that these tasks do not need it."""
+    if asked.chance("forget") >= asked.leanings.forgetful:
+        return []
+    wanted = {sentence for family in families for sentence in needed(family)}
+    idle = [sentence for sentence in held(skill) if sentence not in wanted]
+    if not idle:
+        return []
+    sentence = idle[int(asked.chance("forgotten") * len(idle))]
+    return [_deletion(skill, sentence, families.total())]
+
+
+def _deletion(skill: str, sentence: str, count: int) -> Edit:
+    line = f"- {sentence}\n"
+    return _edit("delete", line if line in skill else sentence, "", count)
+
+
 def _analyse_successes(asked: Asked) -> Mapping[str, Any]:
-    count = len(_questions(asked.user))
+    questions = _questions(asked.user)
+    count = len(questions)
     edits = []
-    if count and asked.chance("habit") < 1 - _RIGHT - _HARMFUL:
+    if count and asked.chance("habit") < asked.leanings.useless:
         sentence = USELESS[int(asked.chance("pick") * len(USELESS))]
         edits.append(_edit("append", "", f"- {sentence}\n", count))
     return {
         "reasoning": f"{count} successes were read.",
         "success_patterns": ["short answers in the words of the text"],
-        "edits": edits,
+        "edits": edits + _forgotten(asked, _skill(asked.user), Counter(map(family_of, questions))),
     }
 
 
@@ -133,6 +213,37 @@ def _rank(asked: Asked) -> Mapping[str, Any]:
     return {"reasoning": "Ranked by support.", "selected_indices": order[:budget]}
 
 
+def _guide(asked: Asked) -> Mapping[str, Any]:
+    """The rules that regressed or failing families need and the skill does not hold."""
+    skill = _skill(asked.user)
+    lines: list[str] = []
+    for category, question in _pairs(asked.user):
+        if category in ("regressed", "persistent_fail"):
+            lines += [f"- {sentence}" for sentence in missing(family_of(question), skill)]
+    kept = [line for line in _previous(asked.user) if line.startswith("- ")]
+    points = list(dict.fromkeys([*kept, *lines]))
+    text = "\n".join(points) or "- Go on as before."
+    return {"reasoning": f"{len(lines)} rules were found missing.", "slow_update_content": text}
+
+
+def _remember(asked: Asked) -> Mapping[str, Any]:
+    """Notes that name what the gate turned down; later analyses do not propose it again."""
+    tried = [str(edit.get("content", "")).strip() for edit in _patched(asked.user)]
+    tried += [str(s.get("instruction", "")) for s in _patched(asked.user, "suggestions")]
+    earlier = [line for line in _notes(asked.user).splitlines() if line.startswith("- ")]
+    lines = dict.fromkeys([*earlier, *(f"- did not help: {text}" for text in tried if text)])
+    text = "\n".join(lines) or "- Nothing was turned down."
+    return {"reasoning": f"{len(tried)} edits were turned down.", "meta_skill_content": text}
+
+
+def _consolidate(asked: Asked) -> Mapping[str, Any]:
+    """Two notes by two as one: rules are known by their words, whatever stands around them."""
+    _, _, listed = asked.user.partition("## Notes to shorten\n")
+    notes = [line.removeprefix("- ") for line in listed.splitlines() if line.startswith("- ")]
+    pairs = [" ".join(notes[at : at + 2]) for at in range(0, len(notes), 2)]
+    return {"reasoning": f"{len(notes)} notes became {len(pairs)}.", "notes": pairs}
+
+
 CONTRACTS: Mapping[str, Callable[[Asked], Mapping[str, Any]]] = {
     "analyst_error": _analyse_failures,
     "analyst_success": _analyse_successes,
@@ -140,6 +251,23 @@ CONTRACTS: Mapping[str, Callable[[Asked], Mapping[str, Any]]] = {
     "merge_success": _merge,
     "merge_final": _merge,
     "ranking": _rank,
+    "slow_update": _guide,
+    "meta_skill": _remember,
+    "appendix_consolidation": _consolidate,
+    "analyst_error_rewrite": lambda asked: suggesting(_analyse_failures(asked)),
+    "analyst_success_rewrite": lambda asked: suggesting(_analyse_successes(asked)),
+    **dict.fromkeys(
+        ("merge_failure_rewrite", "merge_success_rewrite", "merge_final_rewrite"),
+        lambda asked: merged_suggestions(_patched(asked.user, "suggestions")),
+    ),
+    "rewrite": lambda asked: rewritten(_skill(asked.user), _patched(asked.user, "suggestions")),
+    "analyst_error_full": lambda asked: rewriting(_analyse_failures(asked), _skill(asked.user)),
+    "analyst_success_full": lambda asked: rewriting(_analyse_successes(asked), _skill(asked.user)),
+    **dict.fromkeys(
+        ("merge_failure_full", "merge_success_full", "merge_final_full"),
+        lambda asked: merged_texts(_skill(asked.user), _patched(asked.user, "candidates")),
+    ),
+    "learning_rate": lambda asked: rated(len(_ENTRY.findall(asked.user)), asked.chance("rate")),
 }
 
 
@@ -148,25 +276,47 @@ def _skill(user: str) -> str:
     return found.group(1) if found else ""
 
 
+def _notes(user: str) -> str:
+    found = _NOTES.search(user)
+    return found.group(1) if found else ""
+
+
+def _previous(user: str) -> list[str]:
+    """The lines of the previous guidance."""
+    _, _, rest = user.partition("## Previous guidance\n")
+    return rest.partition("\n## ")[0].splitlines()
+
+
+def _pairs(user: str) -> list[tuple[str, str]]:
+    """Category and question of each pair, in order."""
+    return [(found.group(1), question) for found, question in _asked_below(_PAIR, user)]
+
+
 def _questions(user: str) -> list[str]:
     """The questions of the trajectories, in order."""
-    starts = [match.start() for match in _TRAJECTORY.finditer(user)]
-    blocks = [user[a:b] for a, b in zip(starts, [*starts[1:], len(user)], strict=True)]
-    found = (_QUESTION.search(block) for block in blocks)
-    return [match.group(1).strip() for match in found if match]
+    return [question for _, question in _asked_below(_TRAJECTORY, user)]
 
 
-def _patched(user: str) -> list[Edit]:
-    """The edits of every fenced JSON block that holds some; a skill's own blocks do not."""
-    edits: list[Edit] = []
+def _asked_below(heading: re.Pattern[str], user: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Each match of a heading and the first question below it, before the next one."""
+    found = list(heading.finditer(user))
+    bounds = pairwise([*(match.start() for match in found), len(user)])
+    for match, (start, end) in zip(found, bounds, strict=True):
+        if question := _QUESTION.search(user[start:end]):
+            yield match, question.group(1).strip()
+
+
+def _patched(user: str, key: str = "edits") -> list[Edit]:
+    """What every fenced JSON block lists under a key; a skill's own blocks hold no such list."""
+    found: list[Edit] = []
     for block in _BLOCK.findall(user):
         try:
             data = json.loads(block)
         except ValueError:
             continue
-        if isinstance(data, dict) and isinstance(data.get("edits"), list):
-            edits += [edit for edit in data["edits"] if isinstance(edit, dict)]
-    return edits
+        if isinstance(data, dict) and isinstance(data.get(key), list):
+            found += [entry for entry in data[key] if isinstance(entry, dict)]
+    return found
 
 
 def _edit(op: str, target: str, content: str, support: int) -> Edit:

@@ -6,7 +6,13 @@ import re
 from dataclasses import dataclass
 
 from skillopt_cli.backends.simulated.reader import read_span
-from skillopt_cli.backends.simulated.world import chance, family_of, harm, missing
+from skillopt_cli.backends.simulated.world import (
+    appendix,
+    chance,
+    family_of,
+    harm,
+    missing,
+)
 
 _SECTION = re.compile(r"^## +(.+?)[ \t]*\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
@@ -37,18 +43,34 @@ def read(user: str) -> Reading:
     return Reading(question, family_of(question), read_span(asked, context))
 
 
-def answer(system: str, reading: Reading, noise: float, seed: int) -> str:
-    """The target's reply. It knows the request and nothing else.
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """How a target falls short of its skill.
 
-    Args:
+    Attributes:
         noise: share of questions that are answered wrong whatever the skill says.
+        lapse_rate: share of questions where a rule is heeded only if the appendix states it.
     """
-    span = reading.span
-    if not span or (noise and chance(seed, "noise", reading.question) < noise):
+
+    noise: float = 0.0
+    lapse_rate: float = 0.0
+    seed: int = 0
+
+    def show(self, habit: str, rate: float, question: str) -> bool:
+        """Whether a question falls into the share."""
+        return rate > 0 and chance(self.seed, habit, question) < rate
+
+
+def answer(system: str, reading: Reading, habits: Habits) -> str:
+    """The target's reply. It knows the request and nothing else."""
+    span, question = reading.span, reading.question
+    lapsing = habits.show("lapse", habits.lapse_rate, question)
+    heeded = appendix(system) if lapsing else system
+    if not span or habits.show("noise", habits.noise, question):
         text = "It cannot be told from the text."
     elif harm(reading.family) in system:
         text = f"{span}, or something close to it, as the text suggests"
-    elif missing(reading.family, system):
+    elif missing(reading.family, heeded):
         text = f"The text says that the answer to this question is {span}."
     else:
         text = span

@@ -8,6 +8,7 @@ families come right without any rule, so an untaught target scores about one in 
 from __future__ import annotations
 
 import hashlib
+import re
 
 VERSION = 1
 """Changes whenever the same request could get another reply."""
@@ -39,6 +40,7 @@ _RULES = (
     "Check the answer against the question word before giving it",
 )
 FAMILIES = len(_RULES)
+_APPENDIX = re.compile(r"<!-- APPENDIX_START -->(.*?)<!-- APPENDIX_END -->", re.DOTALL)
 _UNTAUGHT = frozenset((20, 21, 22, 23))
 _SECOND = {2: 3, 6: 8, 7: 12, 11: 5, 14: 19, 17: 15}
 
@@ -78,6 +80,22 @@ def needed(family: int) -> tuple[str, ...]:
 def missing(family: int, text: str) -> tuple[str, ...]:
     """The needed sentences that `text` does not hold."""
     return tuple(sentence for sentence in needed(family) if sentence not in text)
+
+
+def held(text: str) -> tuple[str, ...]:
+    """The rules that `text` holds."""
+    return tuple(sentence for sentence in map(rule, range(FAMILIES)) if sentence in text)
+
+
+def appendix(text: str) -> str:
+    """What stands in the appendix region of a skill, or of a text that holds one."""
+    found = _APPENDIX.search(text)
+    return found.group(1) if found else ""
+
+
+def without_appendix(text: str) -> str:
+    """The text without its appendix region."""
+    return _APPENDIX.sub("", text)
 
 
 def harm(family: int) -> str:

@@ -1,0 +1,158 @@
+"""Writing a trained skill over a user's own file, with a backup, and back."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from skillopt_cli.core.errors import DataError, UsageError
+from skillopt_cli.core.skill import FRONT_MATTER, SkillDocument
+from skillopt_cli.store.files import replace_text
+
+_MARK = "\ufeff"
+_BACKUP = re.compile(r"\.(\d{8}T\d{6}Z)(?:-(\d+))?\.bak\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """A wish to write a skill over a file.
+
+    Attributes:
+        target: the user's file.
+        text: the skill to write.
+        seed: the text the run started from: what the file must still hold; None where no run is
+            known, and with `force`.
+        with_front_matter: take over the skill's YAML front matter too; else the file keeps its own,
+            which then need not be the seed's.
+    """
+
+    target: Path
+    text: str
+    seed: str | None = None
+    with_front_matter: bool = False
+
+
+def adopt(wish: Adoption, now: datetime) -> Path | None:
+    """Carry out the wish; the backup that was made, None when the file holds the text already.
+
+    Raises:
+        UsageError: there is no such file, or it changed since it was the run's seed.
+        DataError: a file cannot be read or written, or region markers do not pair up.
+    """
+    target = _existing(wish.target)
+    held = _read(target)
+    if wish.seed is not None and _compared(held, wish) != _compared(wish.seed, wish):
+        raise UsageError(
+            f"{wish.target} is not the seed of the run any more: it changed since",
+            "compare it with the run's seed, then add --force to write over it; a backup is kept",
+        )
+    text = adopted(held, wish.text, with_front_matter=wish.with_front_matter)
+    if text == held:
+        return None
+    backup = _copy(target, now, "bak")
+    _replace(target, text)
+    return backup
+
+
+def adopted(held: str, text: str, *, with_front_matter: bool) -> str:
+    """What the file will hold: the skill, below the file's own front matter or with its own. Pure.
+
+    Raises:
+        DataError: region markers of either text do not pair up.
+    """
+    if with_front_matter:
+        return text
+    return _front(held) + text[len(_front(text)) :]
+
+
+def undo(target: Path, now: datetime) -> tuple[Path, Path]:
+    """Restore the newest backup, which is used up, and keep the text it replaces beside it.
+
+    Returns:
+        The backup, and where the replaced text is now.
+
+    Raises:
+        UsageError: there is no such file, or no backup of it.
+        DataError: a file cannot be read or written.
+    """
+    real = _existing(target)
+    found = sorted(_backups(real))
+    if not found:
+        raise UsageError(
+            f"there is no backup of {target}", "`skillopt diff-skills A B --apply` makes one"
+        )
+    backup = found[-1][-1]
+    kept = _copy(real, now, "undone")
+    try:
+        backup.replace(real)
+    except OSError as error:
+        raise DataError(f"{target} cannot be written: {error.strerror or error}") from error
+    return backup, kept
+
+
+def _backups(target: Path) -> Iterator[tuple[str, int, Path]]:
+    for path in target.parent.iterdir():
+        found = _BACKUP.match(path.name[len(target.name) :])
+        if path.name.startswith(target.name) and found:
+            yield found.group(1), int(found.group(2) or 1), path
+
+
+def _copy(target: Path, now: datetime, ending: str) -> Path:
+    """A copy of the file beside it, named for the moment; an existing one is never written over."""
+    stamp = now.strftime("%Y%m%dT%H%M%SZ")
+    number = 1
+    while True:
+        again = f"-{number}" if number > 1 else ""
+        path = target.with_name(f"{target.name}.{stamp}{again}.{ending}")
+        try:
+            with path.open("xb") as file, target.open("rb") as held:
+                shutil.copyfileobj(held, file)
+                file.flush()
+                os.fsync(file.fileno())
+            shutil.copystat(target, path)
+        except FileExistsError:
+            number += 1
+        except OSError as error:
+            raise DataError(
+                f"no copy of {target} can be made: {error.strerror or error}",
+                "mend the folder's permissions, or free disk space",
+            ) from error
+        else:
+            return path
+
+
+def _replace(target: Path, text: str) -> None:
+    mode = target.stat().st_mode
+    replace_text(target, text, durable=True)
+    target.chmod(mode)
+
+
+def _compared(text: str, wish: Adoption) -> str:
+    """What must not have changed. Line ends at the very end are not looked at."""
+    return (text if wish.with_front_matter else text[len(_front(text)) :]).rstrip("\r\n")
+
+
+def _front(text: str) -> str:
+    return next((r.inner for r in SkillDocument(text).regions if r.name == FRONT_MATTER), "")
+
+
+def _existing(target: Path) -> Path:
+    """The file to write: a link is followed, so that it stays one."""
+    if not target.is_file():
+        what = "is a folder" if target.is_dir() else "does not exist"
+        raise UsageError(f"the skill file {target} {what}", "name the SKILL.md to write over")
+    return target.resolve() if target.is_symlink() else target
+
+
+def _read(path: Path) -> str:
+    """The text without a byte-order mark, as seeds are read."""
+    try:
+        text = path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read {path}: {error}", "check that it is UTF-8 text") from None
+    return text.removeprefix(_MARK)

@@ -1,0 +1,132 @@
+"""Facts: the closed union of what can happen in a run.
+
+Frozen, past tense, ids and numbers, no clock: the bus stamps number and time (`Stamped`). History,
+reports and every user interface are folds over these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from skillopt_cli.core.events.epoch import (
+    EpochCompared,
+    MemoryWritten,
+    SlowUpdateAction,
+    SlowUpdateDecided,
+)
+from skillopt_cli.core.events.measured import (
+    BaselineMeasured,
+    CheckpointSaved,
+    Means,
+    TestMeasured,
+)
+from skillopt_cli.core.events.run import (
+    DriftAllowed,
+    PreflightPassed,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    StoppedEarly,
+    SubscriberDropped,
+)
+from skillopt_cli.core.events.step import (
+    AppendixWritten,
+    BatchScored,
+    CandidateMade,
+    EditsChosen,
+    EditsMerged,
+    GateDecided,
+    LearningRateChosen,
+    PatchesProposed,
+    StepSkipped,
+    StepStarted,
+)
+from skillopt_cli.core.events.work import (
+    CallMade,
+    CallRetried,
+    Degraded,
+    Role,
+    RolloutFinished,
+    StageFinished,
+    StageName,
+    StageStarted,
+)
+
+__all__ = [
+    "AppendixWritten",
+    "BaselineMeasured",
+    "BatchScored",
+    "CallMade",
+    "CallRetried",
+    "CandidateMade",
+    "CheckpointSaved",
+    "Degraded",
+    "DriftAllowed",
+    "EditsChosen",
+    "EditsMerged",
+    "EpochCompared",
+    "GateDecided",
+    "LearningRateChosen",
+    "Means",
+    "MemoryWritten",
+    "PatchesProposed",
+    "PreflightPassed",
+    "Role",
+    "RolloutFinished",
+    "RunEvent",
+    "RunFailed",
+    "RunFinished",
+    "RunStarted",
+    "SlowUpdateAction",
+    "SlowUpdateDecided",
+    "StageFinished",
+    "StageName",
+    "StageStarted",
+    "Stamped",
+    "StepSkipped",
+    "StepStarted",
+    "StoppedEarly",
+    "SubscriberDropped",
+    "TestMeasured",
+]
+
+RunEvent = (
+    RunStarted
+    | DriftAllowed
+    | PreflightPassed
+    | BaselineMeasured
+    | StepStarted
+    | StageStarted
+    | StageFinished
+    | RolloutFinished
+    | CallMade
+    | CallRetried
+    | BatchScored
+    | PatchesProposed
+    | EditsMerged
+    | LearningRateChosen
+    | EditsChosen
+    | AppendixWritten
+    | CandidateMade
+    | StepSkipped
+    | GateDecided
+    | EpochCompared
+    | SlowUpdateDecided
+    | MemoryWritten
+    | CheckpointSaved
+    | TestMeasured
+    | Degraded
+    | StoppedEarly
+    | SubscriberDropped
+    | RunFinished
+    | RunFailed
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """A fact with its number (from 1, over all processes of the run) and time (Unix seconds)."""
+
+    number: int
+    time: float
+    event: RunEvent

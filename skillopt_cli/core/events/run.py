@@ -1,0 +1,91 @@
+"""Facts about a run as a whole: its start, its conditions, its ending."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from skillopt_cli.core.events.measured import CheckpointSaved
+from skillopt_cli.core.events.work import Role
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A process began, or took up, a run with `done` steps recorded.
+
+    Attributes:
+        recorded: where the run stands by its checkpoint, which the process before may not have
+            lived to state; None at the beginning.
+    """
+
+    run_id: str
+    benchmark: str
+    done: int
+    total_steps: int
+    epochs: int
+    optimizer: str
+    target: str
+    data: str
+    n_train: int
+    n_selection: int
+    n_test: int
+    metric: str
+    recorded: CheckpointSaved | None = None
+    kind: Literal["run_started"] = "run_started"
+
+
+@dataclass(frozen=True, slots=True)
+class DriftAllowed:
+    """A resume went on under changed conditions, by the user's wish."""
+
+    changes: tuple[str, ...]
+    kind: Literal["drift_allowed"] = "drift_allowed"
+
+
+@dataclass(frozen=True, slots=True)
+class PreflightPassed:
+    """One tiny call to a role's model succeeded."""
+
+    role: Role
+    model: str
+    kind: Literal["preflight_passed"] = "preflight_passed"
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriberDropped:
+    """An observer failed and hears nothing more; the run goes on."""
+
+    name: str
+    reason: str
+    kind: Literal["subscriber_dropped"] = "subscriber_dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedEarly:
+    """There was nothing more to gain."""
+
+    reason: str
+    kind: Literal["stopped_early"] = "stopped_early"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """The run ended as planned."""
+
+    done: int
+    best_step: int
+    best_score: float | None
+    exit_code: int
+    kind: Literal["run_finished"] = "run_finished"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed:
+    """The run ended before its plan; `resumable` when `skillopt resume` can take it up."""
+
+    error: str
+    message: str
+    hint: str
+    exit_code: int
+    resumable: bool
+    kind: Literal["run_failed"] = "run_failed"

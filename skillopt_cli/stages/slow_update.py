@@ -1,0 +1,88 @@
+"""Slow update: guidance from looking back over an epoch, in a region of its own.
+
+Method, section 1 and decision 1: the guidance makes a new text, so it is measured before any number
+is attached to it, whether the gate decides on it or it is injected by force.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from skillopt_cli.core.events import SlowUpdateAction, SlowUpdateDecided
+from skillopt_cli.core.gate import GateDecision, gate
+from skillopt_cli.core.score import Measured, Settled
+from skillopt_cli.core.skill import SLOW_UPDATE
+from skillopt_cli.core.state import TrainState
+from skillopt_cli.stages.measure import measure, measure_against
+from skillopt_cli.stages.run import Comparison, Run
+
+
+def plant(run: Run, state: TrainState, epoch: int) -> TrainState:
+    """Give both texts an empty region. Targets never see it, so marks and origin stay theirs."""
+    current, best = (_planted(measured) for measured in (state.current, state.best))
+    _state(run, SlowUpdateDecided(run.number, epoch, "inject_placeholder"), current)
+    return replace(state, current=current, best=best)
+
+
+async def slow_update(run: Run, state: TrainState, comparison: Comparison) -> TrainState:
+    """Ask for guidance, write it into its region, measure the text, and adopt it or not."""
+    epoch = comparison.epoch
+    guidance = await run.variants.guide(run, comparison)
+    if guidance is None:
+        _state(run, SlowUpdateDecided(run.number, epoch, "no_content"), None)
+        return state
+    candidate = state.current.skill.with_region(SLOW_UPDATE, guidance)
+    run.keep(f"slow_update/epoch_{epoch:02d}/candidate_skill.md", candidate.text)
+    if run.config.optimizer.slow_update_gate_with_selection:
+        measured = await measure_against(run, candidate, state.current)
+        decision = gate(measured, state.current, state.best, run.rule)
+        _state(
+            run,
+            SlowUpdateDecided(run.number, epoch, _action(decision), guidance, decision),
+            measured,
+        )
+        if not decision.accepted or not isinstance(measured, Measured):
+            return state
+        best = measured if decision.leads else state.best
+        return state.after_slow_update(measured, best, run.number)
+    run.keep(f"skills/epoch_{epoch:02d}_before.md", state.best.skill.text)
+    current = await measure(run, candidate, "selection")
+    best_text = state.best.skill.with_region(SLOW_UPDATE, guidance)
+    best = current if best_text == candidate else await measure(run, best_text, "selection")
+    _state(run, SlowUpdateDecided(run.number, epoch, "force_accept", guidance), current)
+    return state.after_slow_update(current, best, run.number)
+
+
+def _planted(measured: Measured) -> Measured:
+    skill = measured.skill
+    if skill.region(SLOW_UPDATE) is not None:
+        return measured
+    return Measured(skill.with_region(SLOW_UPDATE, ""), measured.marks)
+
+
+def _action(decision: GateDecision) -> SlowUpdateAction:
+    match decision.verdict:
+        case "new_best":
+            return "accept_new_best"
+        case "no_op":
+            return "reject"
+        case verdict:
+            return verdict
+
+
+def _state(run: Run, decided: SlowUpdateDecided, measured: Measured | Settled | None) -> None:
+    """State what was decided, with the scores of the text it was decided on, and keep a copy."""
+    if measured is not None:
+        decided = replace(decided, hard=measured.hard, soft=measured.soft)
+    document = {
+        "epoch": decided.epoch,
+        "action": decided.action,
+        "slow_update_content": decided.guidance,
+        "selection_hard": decided.hard,
+        "selection_soft": decided.soft,
+        "candidate_hash": measured.skill.digest[:16] if measured else None,
+    }
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    run.keep(f"slow_update/epoch_{decided.epoch:02d}/slow_result.json", text)
+    run.emit(decided)

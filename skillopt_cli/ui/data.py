@@ -1,0 +1,32 @@
+"""Which tasks a run uses, in words."""
+
+from __future__ import annotations
+
+from skillopt_cli.benchmarks.check import SMALL, luck_words
+from skillopt_cli.core.events import RunStarted
+from skillopt_cli.core.words import count
+from skillopt_cli.ui.words import one_line
+
+
+def data_words(run: RunStarted) -> str:
+    """Where the tasks come from and, for a training, how many of each split it uses."""
+    used = used_words(run)
+    return f"{one_line(run.data)}{f'; used: {used}' if used else ''}"
+
+
+def used_words(run: RunStarted) -> str:
+    """How many tasks of each split a training uses; empty for an evaluation, which uses one."""
+    if not run.total_steps:
+        return ""
+    return f"train {run.n_train}, selection {run.n_selection}, test {run.n_test}"
+
+
+def luck_note(run: RunStarted) -> str:
+    """What a small selection split can resolve, and where to read more; empty for a larger one."""
+    n = run.n_selection
+    if not run.total_steps or not 0 < n < SMALL:
+        return ""
+    return (
+        f"{count(n, 'selection task')}: {luck_words(n)};"
+        f" see `skillopt data check {one_line(run.benchmark)}`"
+    )

@@ -1,0 +1,222 @@
+"""Which step of a run made a change: a fold over the texts a run went through, line by line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from skillopt_cli.core.edits import Edit, apply_edits
+from skillopt_cli.core.errors import DataError
+from skillopt_cli.core.skill import APPENDIX, SLOW_UPDATE, SkillDocument
+from skillopt_cli.ui.diff.lines import lines_of, matched
+from skillopt_cli.ui.diff.named import NamedSkill
+from skillopt_cli.ui.words import edit_words
+
+_EDIT_LIMIT = 72
+_REGION_WORDS = {SLOW_UPDATE: "slow update at the epoch's end", APPENDIX: "notes in the appendix"}
+_EDIT_FIELDS = {field.name for field in fields(Edit)}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What turned a text into the next one.
+
+    Attributes:
+        edits: that made the change; none where only a protected region changed. In the rewrite
+            modes all that went into the step's text.
+        what: which other part of a step it was.
+    """
+
+    step: int
+    edits: tuple[Edit, ...] = ()
+    what: str = ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The cause for people, an edit a line."""
+        if not self.edits:
+            return (f"step {self.step}" + (f": {self.what}" if self.what else ""),)
+        return tuple(
+            f"step {self.step}: {edit_words(e, _EDIT_LIMIT)} [{e.source}, support {e.support}]"
+            for e in self.edits
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A text a run went through, and what made it; None for the seed."""
+
+    text: str
+    cause: Cause | None
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Per line of either text what made it differ from the other; None where nothing did."""
+
+    a: tuple[Cause | None, ...]
+    b: tuple[Cause | None, ...]
+
+    def of(self, old: range, new: range) -> tuple[Cause, ...]:
+        """The causes of a changed block, each once, earlier steps first."""
+        causes = (*(self.a[i] for i in old), *(self.b[i] for i in new))
+        known = dict.fromkeys(cause for cause in causes if cause is not None)
+        return tuple(sorted(known, key=lambda cause: cause.step))
+
+
+def blame(a: NamedSkill, b: NamedSkill) -> Blame | None:
+    """What made two texts of one run differ; None when they are of different runs, or of none.
+
+    Raises:
+        DataError: the run's copies of its steps cannot be read.
+    """
+    if a.run is None or b.run is None or a.run.resolve() != b.run.resolve():
+        return None
+    chain = versions(a.run)
+    places = [_place(chain, named) for named in (a, b)]
+    first, last = places
+    if first is None or last is None:
+        return None
+    if first <= last:
+        old, new = _fold(chain[first : last + 1])
+        return Blame(old, new)
+    old, new = _fold(chain[last : first + 1])
+    return Blame(new, old)
+
+
+def versions(run: Path) -> tuple[Version, ...]:
+    """The texts a run went through, the seed first: one after each applied edit.
+
+    An edit is replayed on the text before it. Where the replay does not lead to the text the step
+    made, as in the rewrite modes, the step's text comes in one piece.
+
+    Raises:
+        DataError: a file of a step cannot be read.
+    """
+    chain: list[Version] = []
+    for path in sorted((run / "skills").glob("step_[0-9][0-9][0-9][0-9]*.md")):
+        text, number = _text(path), int(path.stem.removeprefix("step_"))
+        if not chain:
+            chain.append(Version(text, None, 0))
+        else:
+            chain += _step(run / "steps" / f"step_{number:04d}", chain[-1].text, text, number)
+    best = run / "best_skill.md"
+    if chain and best.is_file() and (text := _text(best)) not in [v.text for v in chain]:
+        # Guidance was injected into a best skill that was not the current one.
+        chain += _injected(chain, text)
+    return tuple(chain)
+
+
+def _step(folder: Path, before: str, after: str, number: int) -> Iterator[Version]:
+    candidate = folder / "candidate_skill.md"
+    made = _text(candidate) if candidate.is_file() else before
+    if made != before and _body(made) == _body(after):
+        edits = _applied(folder / "edit_report.json")
+        replayed = list(_replay(before, edits, number))
+        whole = replayed[-1].text if replayed else before
+        if _body(whole) == _body(made):
+            yield from replayed
+        elif _body(made) != _body(before):
+            yield Version(made, Cause(number, tuple(edits)), number)
+            whole = made
+        if whole != made:
+            yield Version(made, Cause(number, what=_what(whole, made)), number)
+        before = made
+    if after != before:
+        yield Version(after, Cause(number, what=_what(before, after)), number)
+
+
+def _replay(text: str, edits: Sequence[Edit], number: int) -> Iterator[Version]:
+    for edit in edits:
+        changed = apply_edits(SkillDocument(text), [edit]).skill.text
+        if changed != text:
+            text = changed
+            yield Version(text, Cause(number, (edit,)), number)
+
+
+def _injected(chain: Sequence[Version], text: str) -> Iterator[Version]:
+    start = next((v for v in chain if _body(v.text) == _body(text)), chain[-1])
+    last = chain[-1].step
+    yield Version(start.text, None, last)
+    yield Version(text, Cause(last, what=_what(start.text, text)), last)
+
+
+def _what(before: str, after: str) -> str:
+    """Which protected regions a change was in, when it was nowhere else."""
+    if _body(before) != _body(after):
+        return ""
+    old, new = ({name: _region(text, name) for name in _REGION_WORDS} for text in (before, after))
+    return ", ".join(said for name, said in _REGION_WORDS.items() if old[name] != new[name])
+
+
+def _region(text: str, name: str) -> str | None:
+    return next(
+        (text[r.start : r.end] for r in SkillDocument(text).regions if r.name == name), None
+    )
+
+
+def _body(text: str) -> str:
+    """What steps may change, without the blank lines that planting a region leaves behind."""
+    try:
+        return SkillDocument(text).body.rstrip()
+    except DataError:
+        return text
+
+
+def _fold(
+    chain: Sequence[Version],
+) -> tuple[tuple[Cause | None, ...], tuple[Cause | None, ...]]:
+    """Why lines of the first text are gone, and why those of the last one are there."""
+    lines = lines_of(chain[0].text)
+    gone: list[Cause | None] = [None] * len(lines)
+    origin: list[int | None] = list(range(len(lines)))
+    born: list[Cause | None] = [None] * len(lines)
+    for version in chain[1:]:
+        following = lines_of(version.text)
+        from_first: list[int | None] = []
+        causes: list[Cause | None] = []
+        for kind, i, k, j, m in matched(lines, following).get_opcodes():
+            if kind == "equal":
+                from_first += origin[i:k]
+                causes += born[i:k]
+                continue
+            for at in origin[i:k]:
+                if at is not None:
+                    gone[at] = version.cause
+            from_first += [None] * (m - j)
+            causes += [version.cause] * (m - j)
+        lines, origin, born = following, from_first, causes
+    return tuple(gone), tuple(born)
+
+
+def _place(chain: Sequence[Version], named: NamedSkill) -> int | None:
+    """Where a text stands among the versions: at the end of its step, or where it came up."""
+    if named.step is not None:
+        places = [i for i, v in enumerate(chain) if v.step <= named.step and v.text == named.text]
+        return places[-1] if places else None
+    return next((i for i, v in enumerate(chain) if v.text == named.text), None)
+
+
+def _applied(report: Path) -> list[Edit]:
+    """The edits of a report that changed the text; none without a report."""
+    if not report.is_file():
+        return []
+    try:
+        entries = json.loads(_text(report))
+        return [
+            Edit(**{key: value for key, value in entry.items() if key in _EDIT_FIELDS})
+            for entry in entries
+            if entry["state"] == "applied"
+        ]
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataError(f"{report} is not an edit report", "restore it from a copy") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}", "restore it from a copy") from error

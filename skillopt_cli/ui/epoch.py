@@ -1,0 +1,62 @@
+"""An epoch's end in words: what was compared, what guidance came of it, what was noted."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from skillopt_cli.core.events import EpochCompared, MemoryWritten, SlowUpdateDecided
+from skillopt_cli.ui.folding import EpochFact
+from skillopt_cli.ui.parts import EpochView
+from skillopt_cli.ui.verdict import gate_line
+from skillopt_cli.ui.words import count, score
+
+
+def epoch_lines(event: EpochFact) -> tuple[str, ...]:
+    """The lines a fact about an epoch's end is worth, without its tag."""
+    match event:
+        case EpochCompared():
+            return (compared_words(event),)
+        case SlowUpdateDecided():
+            words = slow_words(event)
+            return (f"Slow update: {words}",) if words else ()
+        case MemoryWritten():
+            return (f"Meta skill: notes written ({count(len(event.notes), 'character')})",)
+    assert_never(event)
+
+
+def compared_words(event: EpochCompared) -> str:
+    """Tasks under the last epoch's skill and this one's, by what became of them."""
+    told = ", ".join(f"{n} {category}" for category, n in event.categories if n)
+    broken = f", {event.broken} broken" if event.broken else ""
+    return f"Compared with the last epoch: {told or 'no task'}{broken}"
+
+
+def slow_words(event: SlowUpdateDecided) -> str:
+    """What the slow update did; empty for the first epoch, which only plants the region."""
+    match event.action:
+        case "inject_placeholder":
+            return ""
+        case "no_content":
+            return "no usable guidance"
+        case "force_accept":
+            return f"guidance injected, val score {score(event.hard)} (hard)"
+        case _ if event.decision is not None:
+            return f"guidance measured, {gate_line(event.decision)}"
+        case _:
+            return event.action
+
+
+def epoch_document(epoch: EpochView) -> dict[str, Any]:
+    """An epoch's end as JSON. `pairs` counts tasks by category; None when nothing was compared."""
+    compared, slow = epoch.compared, epoch.slow
+    return {
+        "epoch": epoch.number,
+        "step": epoch.step,
+        "pairs": dict(compared.categories) if compared else None,
+        "broken_pairs": compared.broken if compared else None,
+        "slow_update_action": slow.action if slow else None,
+        "slow_update_content": slow.guidance if slow else None,
+        "selection_hard": slow.hard if slow else None,
+        "selection_soft": slow.soft if slow else None,
+        "meta_skill_content": epoch.notes or None,
+    }

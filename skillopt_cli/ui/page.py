@@ -1,0 +1,129 @@
+"""A page of blocks, drawn on a terminal or written as GitHub Markdown: the same content in both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from skillopt_cli.ui.table import FittedTable
+
+_SPECIAL = re.compile(r"[\\`*\[\]<|~]|(?<!\w)_|_(?!\w)")
+_FENCE = re.compile(r"`{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading; `level` 1 names the page. `aside` follows it in a style of its own."""
+
+    text: str
+    level: int = 2
+    aside: str = ""
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of text; an item of the list below its heading unless `free`."""
+
+    text: str
+    style: str = ""
+    free: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A text of several lines that somebody else wrote."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table. Columns in `numbers` stand to the right."""
+
+    titles: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: Sequence[int] = field(default=())
+
+
+Block = Heading | Line | Quote | Rows
+
+
+def as_rich(blocks: Iterable[Block]) -> Group:
+    """The page for a terminal. Foreign texts are shown as they are, never read as markup."""
+    parts: list[RenderableType] = []
+    for block in blocks:
+        if isinstance(block, Rows) or (isinstance(block, Heading) and parts):
+            parts.append(Text())
+        parts.append(_drawn(block))
+    return Group(*parts)
+
+
+def as_markdown(blocks: Iterable[Block]) -> str:
+    """The page as GitHub Markdown, with a line end at its end."""
+    lines: list[str] = []
+    listed = False
+    for block in blocks:
+        item = isinstance(block, Line) and not block.free
+        if lines and not (item and listed):
+            lines.append("")
+        lines += _written(block)
+        listed = item
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _drawn(block: Block) -> RenderableType:
+    match block:
+        case Heading():
+            aside = ("  ", (block.aside, block.style)) if block.aside else ()
+            return Text.assemble((block.text, "bold"), *aside)
+        case Line(free=True):
+            return Text(block.text, style=block.style)
+        case Line():
+            return Padding(Text(block.text, style=block.style), (0, 0, 0, 2), expand=False)
+        case Quote():
+            text = "\n".join(visible(line) for line in block.text.strip("\n").split("\n"))
+            return Padding(Text(text, style="italic"), (0, 0, 0, 4), expand=False)
+        case Rows():
+            return FittedTable(block.titles, block.rows, block.numbers)
+    assert_never(block)
+
+
+def _written(block: Block) -> Iterator[str]:
+    match block:
+        case Heading():
+            aside = f" ({_plain(block.aside)})" if block.aside else ""
+            yield f"{'#' * block.level} {_plain(block.text)}{aside}"
+        case Line(free=True):
+            yield _plain(block.text)
+        case Line():
+            yield f"- {_plain(block.text)}"
+        case Quote():
+            text = "\n".join(visible(line) for line in block.text.strip("\n").split("\n"))
+            longest = max((len(fence) for fence in _FENCE.findall(text)), default=2)
+            fence = "`" * (longest + 1)
+            yield from (f"{fence}text", *text.split("\n"), fence)
+        case Rows():
+            yield f"| {' | '.join(map(_plain, block.titles))} |"
+            marks = ("--:" if i in block.numbers else "---" for i in range(len(block.titles)))
+            yield f"|{'|'.join(marks)}|"
+            for row in block.rows:
+                yield f"| {' | '.join(map(_plain, row))} |"
+        case _:
+            assert_never(block)
+
+
+def _plain(text: str) -> str:
+    """The text with what Markdown would read as markup escaped."""
+    return _SPECIAL.sub(lambda found: f"\\{found.group()}", text)
+
+
+def visible(line: str) -> str:
+    """The line without characters a terminal would obey; tabs stay, indentation means something."""
+    return "".join(c if c.isprintable() or c == "\t" else "?" for c in line)

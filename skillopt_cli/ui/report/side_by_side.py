@@ -1,0 +1,101 @@
+"""Several runs on the same tasks, side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from skillopt_cli.ui.page import Block, Heading, Line, Rows
+from skillopt_cli.ui.parts import StepView
+from skillopt_cli.ui.report.reported import Difference, Reported
+from skillopt_cli.ui.summary import summarise
+from skillopt_cli.ui.words import change, count, one_line, out_of, score
+
+_TITLES = ("run", "baseline", "best", "n", "test seed", "test best", "n", "steps", "saved")
+
+
+def side_by_side(
+    runs: Sequence[Reported], differences: Sequence[Difference] = ()
+) -> Iterator[Block]:
+    """The report on several runs: scores, gate decisions by step, what they were set to."""
+    yield Heading(count(len(runs), "run"), 1)
+    titles = (*_TITLES, "status")
+    yield Rows(titles, [_row(run) for run in runs], range(1, len(titles) - 1))
+    yield Line(
+        "steps: accepted/rejected/skipped/indecisive; the best val score was selected on its tasks,"
+        " so it flatters: compare test scores",
+        "dim",
+        free=True,
+    )
+    labels = [one_line(run.label) for run in runs]
+    if any(run.view.steps for run in runs):
+        yield Heading("Steps")
+        columns = zip_longest(*(run.view.steps for run in runs))
+        rows = [(str(i), *map(_cell, steps)) for i, steps in enumerate(columns, 1)]
+        yield Rows(("step", *labels), rows)
+    yield Heading("What differs")
+    if differences:
+        settings = [(d.key, *(_value(v) for v in d.values)) for d in differences]
+        yield Rows(("setting", *labels), settings)
+    else:
+        yield Line("nothing that can alter a text or a score")
+    yield from _reasons(runs)
+
+
+def _row(run: Reported) -> tuple[str, ...]:
+    summary = summarise(run.view)
+    counts = (summary[f"total_{name}"] for name in ("accepts", "rejects", "skips", "indecisive"))
+    gain = summary["test_delta_hard"]
+    tested = f" ({change(gain)})" if gain is not None else ""
+    others = [t for label, t in run.view.tests.items() if not run.view.total_steps]
+    n, scored = summary["test_n"], summary["test_scored"]
+    test = f"{score(summary['test_hard'])}{tested}" if n else "-"
+    if others:
+        n, scored = others[0].n, others[0].scored
+        test = score(others[0].hard)
+    return (
+        one_line(run.label),
+        _known(run.view.baseline.value if run.view.baseline else None),
+        _known(run.view.standing.best),
+        _reach(summary["best_selection_scored"], summary["best_selection_n"]),
+        score(summary["baseline_test_hard"]) if summary["baseline_test_n"] else "-",
+        test,
+        _reach(scored, n),
+        "/".join(str(number) for number in counts) if run.view.total_steps else "-",
+        f"{run.view.rollouts_saved:,}",
+        str(summary["status"]),
+    )
+
+
+def _known(value: float | None) -> str:
+    return "-" if value is None else score(value)
+
+
+def _reach(scored: int, n: int) -> str:
+    return out_of(scored, n).removeprefix("n=") if n else "-"
+
+
+def _cell(step: StepView | None) -> str:
+    if step is None:
+        return "-"
+    decision = step.gate.decision if step.gate else None
+    if decision is None or decision.candidate is None:
+        return step.action or "unfinished"
+    bound = "at most " if decision.early else ""
+    return f"{step.action} {bound}{score(decision.candidate)}"
+
+
+def _value(value: object) -> str:
+    return (
+        "-" if value is None else one_line(value if isinstance(value, str) else json.dumps(value))
+    )
+
+
+def _reasons(runs: Sequence[Reported]) -> Iterator[Block]:
+    told = [(run.label, summarise(run.view)["why_no_change"]) for run in runs]
+    if any(reasons for _, reasons in told):
+        yield Heading("Why nothing changed")
+        for label, reasons in told:
+            if reasons:
+                yield Line(f"{one_line(label)}: {reasons['sentence']}", "yellow")

@@ -1,0 +1,187 @@
+"""`gate-report` on real runs: its numbers are those of the run's own files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import SMALLEST, TINY, events, refused, skillopt, train
+
+SLOW = (*TINY, "--set", "optimizer.use_slow_update=true", "--set", "optimizer.use_meta_skill=true")
+GATED = (*SLOW, "--set", "optimizer.slow_update_gate_with_selection=true")
+FAULTY = (
+    *("--set", "model.simulated.permanent_failure_rate=0.1", "--set", "model.retry.max_attempts=1"),
+    *("--set", "model.simulated.malformed_rate=0.4", "--set", "evaluation.min_coverage=0.5"),
+)
+
+
+def loaded(folder: Path, name: str) -> Any:
+    return json.loads((folder / name).read_text(encoding="utf-8"))
+
+
+def reported(folder: Path) -> dict[str, Any]:
+    (run,) = skillopt("gate-report", folder, "--json").json["runs"]
+    return run
+
+
+@pytest.mark.parametrize(
+    "settings", [TINY, SLOW, GATED, (*SLOW, *FAULTY)], ids=["tiny", "forced", "gated", "faulty"]
+)
+def test_every_number_is_that_of_the_history_and_the_summary(settings: tuple[str, ...]) -> None:
+    folder = train(*settings, "--seed", "1")
+    run, summary = reported(folder), loaded(folder, "summary.json")
+    assert run["summary"] == summary
+    assert run["rollouts_saved"] == summary["rollouts_saved"]
+    assert run["early_rejection"]["rollouts_saved"] == summary["rollouts_saved"]
+    history = loaded(folder, "history.json")
+    assert len(run["steps"]) == len(history) == summary["total_steps"]
+    for step, record in zip(run["steps"], history, strict=True):
+        shared = (step.keys() & record.keys()) - {"tokens"}
+        assert len(shared) > 30
+        assert {key: step[key] for key in shared} == {key: record[key] for key in shared}
+        spent = {stage: trimmed(usage) for stage, usage in step["tokens"].items()}
+        assert spent == record["tokens"]
+        for key in ("calls", "prompt_tokens", "completion_tokens"):
+            by_role = sum(spend[key] or 0 for spend in step["spend"].values())
+            assert by_role == sum(usage[key] or 0 for usage in record["tokens"].values())
+        report = loaded(folder, f"steps/step_{step['step']:04d}/edit_report.json")
+        assert step["edits"] == [without(entry, "index") for entry in report]
+    for role, total in summary["token_summary_by_role"].items():
+        parts = [step["spend"][role] for step in run["steps"]]
+        parts.append(run["spend_outside_steps"][role])
+        assert sum(part["calls"] for part in parts) == total["calls"]
+        assert sum(part["total_tokens"] or 0 for part in parts) == (total["total_tokens"] or 0)
+
+
+def trimmed(usage: dict[str, Any]) -> dict[str, Any]:
+    return {key: usage[key] for key in ("calls", "prompt_tokens", "completion_tokens")}
+
+
+def without(entry: dict[str, Any], key: str) -> dict[str, Any]:
+    return {k: v for k, v in entry.items() if k != key}
+
+
+@pytest.mark.parametrize("settings", [SLOW, GATED], ids=["forced", "gated"])
+def test_epochs_are_those_of_the_slow_update_files(settings: tuple[str, ...]) -> None:
+    folder = train(*settings)
+    epochs = {epoch["epoch"]: epoch for epoch in reported(folder)["epochs"]}
+    result = loaded(folder, "slow_update/epoch_02/slow_result.json")
+    told = epochs[2]
+    assert told["slow_update_action"] == result["action"]
+    for key in ("slow_update_content", "selection_hard", "selection_soft"):
+        assert told[key] == result[key]
+    pairs = loaded(folder, "slow_update/epoch_02/comparison_pairs.json")
+    for category, n in told["pairs"].items():
+        assert n == sum(pair["category"] == category for pair in pairs)
+    notes = loaded(folder, "meta_skill/epoch_02/meta_skill_result.json")
+    assert told["meta_skill_content"] == notes["meta_skill_content"]
+    shown = skillopt("gate-report", folder).out
+    assert "End of epoch 2" in shown
+    assert "Meta skill, the optimizer's own notes:" in shown
+
+
+def test_saved_rollouts_are_the_selection_tasks_that_were_not_attempted() -> None:
+    without_epochs = (*TINY, "--set", "optimizer.use_slow_update=false")
+    folder = train(*without_epochs, "--workers", "1")
+    attempts = [e for e in events(folder, "rollout_finished") if e["stage"] == "measure"]
+    n = loaded(folder, "summary.json")["baseline_selection_n"]
+    found = reported(folder)["early_rejection"]
+    measured = [e for e in attempts if e["step"] > 0]
+    assert found["attempts"] == len(measured)
+    steps = {e["step"] for e in measured}
+    assert found["measurements"] == len(steps)
+    assert found["attempts_without"] == n * len(steps)
+    assert found["rollouts_saved"] == n * len(steps) - len(measured) > 0
+    calls = sum(e["usage"]["calls"] for e in events(folder, "call_made") if e["stage"] == "measure")
+    assert found["spend"]["calls"] == calls - n
+    off = train(*without_epochs, "--set", "evaluation.early_reject=false", run_id="b")
+    assert reported(off)["early_rejection"]["rollouts_saved"] == 0
+
+
+def test_the_best_score_is_labelled_as_what_it_is() -> None:
+    tested = skillopt("gate-report", train(*SMALLEST)).out
+    assert "selected on these tasks, so it flatters; the test score is the honest one." in tested
+    folder = train(*SMALLEST, "--set", "evaluation.eval_test=false", run_id="b")
+    assert "no test score, the honest one, was measured" in skillopt("gate-report", folder).out
+
+
+def test_a_report_in_markdown_is_the_same_report() -> None:
+    folder = train(*TINY)
+    written = skillopt("gate-report", folder, "--format", "md").out
+    assert written.startswith("# searchqa a\n")
+    assert "\n| skill | val score | tasks |\n|---|---|---|\n" in written
+    assert re.findall(r"^### Step (\d)", written, re.M) == ["1", "2", "3", "4"]
+    shown = skillopt("gate-report", folder, "--format", "table").out
+    assert shown == skillopt("gate-report", folder).out
+    for line in shown.splitlines():
+        if line.startswith("  spent") or "val score" in line[:12]:
+            assert line.strip().replace("<", "\\<") in written
+
+
+def test_json_has_two_names_and_no_third() -> None:
+    folder = train(*SMALLEST)
+    told = skillopt("gate-report", folder, "--json")
+    assert told.json == skillopt("gate-report", folder, "--format", "json").json
+    assert told.json == skillopt("gate-report", folder, "--json", "--format", "json").json
+    assert "exclude each other" in refused(2, "gate-report", folder, "--json", "--format=md").error
+    assert "invalid value" in refused(2, "gate-report", folder, "--format", "html").error
+
+
+def test_an_evaluation_gets_a_short_report() -> None:
+    folder = train(*SMALLEST)
+    skillopt("eval", "--skill", folder / "best_skill.md", "--run-id", "e")
+    shown = skillopt("gate-report", "e").out
+    assert shown.startswith("searchqa e  evaluation\n")
+    assert re.search(r"^eval +\d\.\d\d +\d\.\d\d +n=3$", shown, re.M)
+    assert "Step" not in shown and "baseline" not in shown
+    (run,) = skillopt("gate-report", "e", "--json").json["runs"]
+    found = loaded(Path("outputs/searchqa/e"), "eval_summary.json")
+    assert run["summary"]["eval_hard"] == found["hard"]
+
+
+def test_runs_on_other_tasks_are_refused() -> None:
+    first = train(*SMALLEST)
+    second = train(*SMALLEST, "--set", "evaluation.sel_env_num=6", run_id="b")
+    ended = refused(2, "gate-report", first, second)
+    assert ended.error == "error: the runs a and b do not have the same selection tasks"
+    assert "2 of 6 selection tasks" in ended.hint
+    assert "no such option" in refused(2, "gate-report", first, "--allow-different-tasks").error
+
+
+def test_runs_are_told_apart_by_what_differs() -> None:
+    first = train(*SMALLEST)
+    second = train(*SMALLEST, "--seed", "7", "--learning-rate", "2", run_id="b")
+    document = skillopt("gate-report", first, second, "--json").json
+    assert document["differences"] == {
+        "optimizer.learning_rate": {"a": 4, "b": 2},
+        "train.seed": {"a": 42, "b": 7},
+    } | {k: v for k, v in document["differences"].items() if k == "(train tasks)"}
+    shown = skillopt("gate-report", first, second).out
+    assert re.search(r"^train\.seed +42 +7$", shown, re.M)
+    assert "| train.seed | 42 | 7 |" in skillopt("gate-report", "a", "b", "--format", "md").out
+
+
+def test_a_run_is_not_compared_with_itself() -> None:
+    folder = train(*SMALLEST)
+    assert "is named twice" in refused(2, "gate-report", folder, "a").error
+
+
+def test_runs_of_the_same_id_are_called_by_their_folders() -> None:
+    first = train(*SMALLEST)
+    ended = skillopt("train", "searchqa", *SMALLEST, "--out-root", "other", "--run-id", "a")
+    assert ended.code == 0
+    labels = [
+        run["label"]
+        for run in skillopt("gate-report", first, "other/searchqa/a", "--json").json["runs"]
+    ]
+    assert labels == ["outputs/searchqa/a", "other/searchqa/a"]
+
+
+def test_a_run_without_its_manifest_cannot_be_compared() -> None:
+    first, second = train(*SMALLEST), train(*SMALLEST, "--seed", "1", run_id="b")
+    (second / "manifest.json").unlink()
+    assert skillopt("gate-report", second).code == 0
+    assert "manifest.json" in refused(3, "gate-report", first, second).error
