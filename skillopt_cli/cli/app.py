@@ -82,8 +82,3 @@ app.add_typer(plugins.benchmarks, name="benchmarks")
 app.add_typer(plugins.backends, name="backends")
 app.add_typer(data.app, name="data")
 app.add_typer(config.app, name="config")
-
-
-def main() -> None:
-    """Entry point of the console script."""
-    app()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+
 from command_line import TINY, outcome, train
 
 LIMITS = (*TINY, "--set", "model.timeout=0.3", "--set", "model.retry.base_seconds=0")

@@ -23,9 +23,7 @@ EARLIER = SkillDocument("# Skill\n\nAnswer in capitals.\n")
 class Adviser:
     """Answers the epoch's end with fixed texts, and keeps what it was asked."""
 
-    def __init__(
-        self, guidance: str = "- Keep short.", notes: str = "Short edits work."
-    ) -> None:
+    def __init__(self, guidance: str = "- Keep short.", notes: str = "Short edits work.") -> None:
         self.answers = {
             "slow_update": {"slow_update_content": guidance},
             "meta_skill": {"meta_skill_content": notes},
