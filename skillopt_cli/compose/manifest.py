@@ -15,6 +15,7 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import flatten
 from skillopt_cli.core.errors import DataError, DriftRefused
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.words import count
 from skillopt_cli.stages import Run
 
 FREE = (
@@ -121,7 +122,7 @@ def _split_changes(split: str, old: Mapping[str, str], new: Mapping[str, str]) -
     shown = ", ".join(changed[:5]) + (", ..." if len(changed) > 5 else "")
     if not changed:
         return [f"the {split} split has another order"]
-    return [f"the {split} split differs in {len(changed)} tasks: {shown}"]
+    return [f"the {split} split differs in {count(len(changed), 'task')}: {shown}"]
 
 
 def _digest(text: str) -> str:

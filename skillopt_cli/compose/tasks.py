@@ -7,6 +7,7 @@ from collections import Counter
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import SPLITS, Split, Task
+from skillopt_cli.core.words import count
 from skillopt_cli.ports import Benchmark
 
 
@@ -21,8 +22,9 @@ def splits_in_use(config: RunConfig, benchmark: Benchmark) -> dict[Split, tuple[
     _refuse_faults(benchmark.name, tasks)
     wanted = config.train.train_size
     if wanted > len(tasks["train"]):
+        held = count(len(tasks["train"]), "task")
         raise DataError(
-            f"train.train_size is {wanted}, but the train split holds {len(tasks['train'])} tasks",
+            f"train.train_size is {wanted}, but the train split holds {held}",
             "lower it, or set 0 to take the whole split",
         )
     evaluation = config.evaluation

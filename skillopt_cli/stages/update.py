@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from skillopt_cli.core.edits import Candidate, EditOutcome, Patch, refuse
 from skillopt_cli.core.events import CandidateMade
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.words import count
 from skillopt_cli.stages.appendix import write_notes
 from skillopt_cli.stages.run import Run, announced
 
@@ -27,7 +28,7 @@ async def update(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:
         candidate = replace(made, skill=noted, outcomes=made.outcomes + over)
         limit, chars = run.config.optimizer.max_skill_chars, len(noted.text)
         if limit and chars > limit and noted != skill:
-            reason = f"the candidate has {chars} characters, {limit} are allowed"
+            reason = f"the candidate has {count(chars, 'character')}, {limit} are allowed"
             candidate = refuse(skill, candidate, reason)
         _keep(run, candidate)
     text, rewrite = candidate.skill.text, candidate.rewrite

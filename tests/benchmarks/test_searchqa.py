@@ -118,5 +118,5 @@ def test_an_id_manifest_is_recognised(tmp_path: Path) -> None:
 
 
 def test_an_unknown_option_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"env\.scorer is not an option"):
+    with pytest.raises(ConfigError, match=r"`env\.scorer` is not an option"):
         SPEC.open(BenchmarkRequest(options={"scorer": "exact"}))

@@ -90,7 +90,7 @@ def test_changed_tasks_are_refused() -> None:
     question = question or json.loads(text)[0]["question"]
     path.write_text(text.replace(question, f"Once more: {question}", 1), encoding="utf-8")
     ended = refused(2, "resume", folder)
-    assert "the test split differs in 1 tasks" in ended.err
+    assert "the test split differs in 1 task:" in ended.err
 
 
 def test_where_the_data_lies_does_not_matter() -> None:

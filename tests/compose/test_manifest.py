@@ -81,7 +81,7 @@ def test_models_prompts_seed_and_tasks_count_too(old: dict[str, Any]) -> None:
     splits = copy.deepcopy(old["splits"])
     first = next(iter(splits["train"]))
     splits["train"][first] = "x"
-    assert changed(old, splits=splits) == [f"the train split differs in 1 tasks: {first}"]
+    assert changed(old, splits=splits) == [f"the train split differs in 1 task: {first}"]
 
 
 def test_the_order_of_tasks_counts(old: dict[str, Any]) -> None:

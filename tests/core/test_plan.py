@@ -89,7 +89,7 @@ def test_the_default_floor_never_exceeds_the_rate() -> None:  # T16
     assert OptimizerConfig(learning_rate=1).floor == 1
     assert OptimizerConfig(learning_rate=2).floor == 2
     assert OptimizerConfig(learning_rate=9).floor == 2
-    with pytest.raises(ValueError, match="above learning_rate"):
+    with pytest.raises(ValueError, match="above `learning_rate`"):
         OptimizerConfig(learning_rate=1, min_learning_rate=2)
     rate = LearningRate(1, OptimizerConfig(learning_rate=1).floor, "cosine")
     assert {rate.budget(step, 20) for step in range(1, 21)} == {1}
