@@ -44,7 +44,7 @@ def measured(n: int) -> tuple[int, int]:
 
 
 def command(batch: int) -> list[str]:
-    program = [sys.executable, "-c", "from skillopt_cli.cli.app import main; main()"]
+    program = [sys.executable, "-c", "from skillopt_cli.cli.main import main; main()"]
     given = ["train", "searchqa", "--split-dir", "tasks", "--run-id", "run", "--display", "none"]
     settings = ["model.backend=simulated", "train.num_epochs=1", f"train.batch_size={batch}"]
     return [*program, *given, *(text for setting in settings for text in ("--set", setting))]

@@ -69,7 +69,7 @@ def command() -> list[str]:
         "run.workers": WORKERS,
         "run.max_concurrency": WORKERS,
     }
-    program = [sys.executable, "-c", "from skillopt_cli.cli.app import main; main()"]
+    program = [sys.executable, "-c", "from skillopt_cli.cli.main import main; main()"]
     given = ["train", "searchqa", "--split-dir", "tasks", "--run-id", "run", "--display", "none"]
     return [*program, *given, *(x for k, v in settings.items() for x in ("--set", f"{k}={v}"))]
 

@@ -148,7 +148,9 @@ class LocalChat:
         self._weights = weights
         self._options = options
         self._engines: list[Engine] = []
-        self._idle: asyncio.LifoQueue[Engine] = asyncio.LifoQueue()
+        self._idle: list[Engine] = []
+        # Fair, so that no caller waits while others come back for engine after engine.
+        self._free = asyncio.Semaphore(options.engines)
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
@@ -161,11 +163,11 @@ class LocalChat:
             except BaseException:
                 await self.__aexit__()
                 raise
-            self._idle.put_nowait(engine)
+            self._idle.append(engine)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._idle = asyncio.LifoQueue()
+        self._idle = []
         engines, self._engines = self._engines, []
         for engine in engines:
             engine.thread.submit(engine.stop)
@@ -179,13 +181,15 @@ class LocalChat:
             ServerFailed: the engine failed.
         """
         prefix, prompt = _texts(request)
-        engine = await self._idle.get()
-        try:
-            answer = await asyncio.get_running_loop().run_in_executor(
-                engine.thread, engine.complete, prefix, prompt
-            )
-        finally:
-            self._idle.put_nowait(engine)
+        async with self._free:
+            # The engine that was busy last: its cache is the likeliest to hold the skill.
+            engine = self._idle.pop()
+            try:
+                answer = await asyncio.get_running_loop().run_in_executor(
+                    engine.thread, engine.complete, prefix, prompt
+                )
+            finally:
+                self._idle.append(engine)
         return _reply(answer)
 
 

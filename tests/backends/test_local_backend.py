@@ -304,3 +304,17 @@ def test_a_cache_folder_that_cannot_be_written(weights, tmp_path):
     found = find_weights("", {"XDG_CACHE_HOME": str(tmp_path / "cache")})
     with pytest.raises(BackendUnusable, match="cannot write the local model"):
         fetch_weights(found)
+
+
+async def test_engines_are_given_out_in_turn(engine, tmp_path):
+    """A caller that comes back at once must not overtake those who wait."""
+    async with open_local(settings(tmp_path)) as chat:
+
+        async def twice(name):
+            for turn in (1, 2):
+                await chat.chat(request(f"{name}{turn}"))
+
+        async with asyncio.TaskGroup() as group:
+            for name in "abc":
+                group.create_task(twice(name))
+    assert [prompt for prompt, _, _ in engine.asked[0]] == ["a1", "b1", "c1", "a2", "b2", "c2"]

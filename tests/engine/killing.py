@@ -25,7 +25,7 @@ from skillopt_cli.store.history import VOLATILE
 from skillopt_cli.testing import write_splits
 from skillopt_cli.testing.model_server import ModelServer
 
-PROGRAM = (sys.executable, "-c", "from skillopt_cli.cli.app import main; main()")
+PROGRAM = (sys.executable, "-c", "from skillopt_cli.cli.main import main; main()")
 WORKERS = 4
 EPOCHS, BATCH = 2, 4
 STAGES = ("rollout", "reflect", "aggregate", "select", "update", "measure")

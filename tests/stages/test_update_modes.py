@@ -173,7 +173,7 @@ async def test_a_candidate_that_is_too_long_is_refused_before_it_costs_anything(
     assert (await roomy.update(*edits)).skill != SKILL
 
 
-async def test_analysts_of_suggestions_answer_their_contract_within_the_budget() -> None:
+async def test_analysts_of_suggestions_are_told_the_budget_and_lose_no_suggestion() -> None:
     answer = json.dumps({
         "failure_summary": [{"failure_type": "long", "count": 2, "description": "too long"}],
         "suggestions": [
@@ -186,6 +186,7 @@ async def test_analysts_of_suggestions_answer_their_contract_within_the_budget()
     assert [(e.op, e.target, e.content) for e in patch.edits] == [
         (SUGGEST, "Brevity", "Say 1."),
         (SUGGEST, "Brevity", "Say 2."),
+        (SUGGEST, "Brevity", "Say 3."),  # select drops it, with a state
     ]
     assert patch.patterns == ("long: too long",)
     assert asked.chat.requests[0].schema_name == "analyst_error_rewrite"
