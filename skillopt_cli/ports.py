@@ -158,9 +158,12 @@ class RoleSettings:
 
     Attributes:
         environment: provider variables, the real environment over `.env`.
-        options: the backend's own section of the configuration, `model.<backend>.*`.
+        options: the backend's own section of the configuration, `model.<backend>.*`, and of the
+            settings that only some backends know (`Endpoint`) those it says it `honours`.
         timeout: seconds per call.
         workers: calls in flight the run will ask for.
+        refused: optional parameters this model was found not to take, so far.
+        on_refused: told of each one found out from now on.
     """
 
     role: Role
@@ -175,6 +178,8 @@ class RoleSettings:
     seed: int = 42
     options: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    refused: frozenset[str] = frozenset()
+    on_refused: Callable[[str], None] = lambda parameter: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +192,13 @@ class BackendSpec:
         agent: turns that chat backend into an agent; None for the ordinary chat agent.
         stages: for an optimizer without a model, its own stage functions (`stages.Variants`; typed
             loosely here because stages lie above the ports).
-        endpoint: where provider variables put a role: (base URL, name of the key's variable,
-            model), "" for what they do not say.
+        variables: provider variables by the setting each one stands for (a field of
+            `RoleConfig`; "api_key_env" for those that hold the key), strongest first. `{ROLE}` in
+            a name stands for the role in capitals. The first one that is not empty counts.
+        honours: fields of `RoleConfig` it heeds beyond those every backend does.
+        offers: abilities, for lists; what counts in a run is what the opened backend offers.
+        free: whether its calls cost no money, whatever the model.
+        prices: what the price table calls its provider; "" where that depends on the address.
         requires: one line on what it needs, for `skillopt backends list`.
         missing: what of that is absent on this machine, given the environment; empty when ready.
         extra: the pip extra that brings its packages, if any.
@@ -200,14 +210,24 @@ class BackendSpec:
     open: Callable[[RoleSettings], ChatBackend] | None = None
     agent: Callable[[ChatBackend], AgentBackend] | None = None
     stages: object | None = None
-    endpoint: Callable[[Role, Mapping[str, str]], tuple[str, str, str]] = lambda role, env: (
-        "",
-        "",
-        "",
-    )
+    variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    honours: frozenset[str] = frozenset()
+    offers: frozenset[str] = frozenset()
+    free: bool = False
+    prices: str = ""
     requires: str = ""
     missing: Callable[[Mapping[str, str]], str] = lambda environment: ""
     extra: str = ""
+
+    def said(self, role: Role, environment: Mapping[str, str]) -> dict[str, str]:
+        """The variable that speaks for each setting of a role; settings without one are absent."""
+        found: dict[str, str] = {}
+        for setting, templates in self.variables.items():
+            names = (template.format(ROLE=role.upper()) for template in templates)
+            name = next((n for n in names if environment.get(n, "").strip()), None)
+            if name is not None:
+                found[setting] = name
+        return found
 
 
 @dataclass(frozen=True, slots=True)

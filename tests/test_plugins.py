@@ -32,7 +32,7 @@ SPEC = BackendSpec(
     open=Parrot,
     requires="POLLY",
     missing=lambda environment: "" if "POLLY" in environment else "POLLY is not set",
-    endpoint=lambda role, environment: ("", "", environment.get("POLLY", "")),
+    variables={"name": ("POLLY",)},
 )
 """
 

@@ -68,4 +68,4 @@ def render(brief: Brief, skill: SkillDocument) -> tuple[Message, Message]:
     """System and user message for a brief: who the target is, what it was taught, how to answer."""
     taught = f"## Skill\n{skill.text}" if skill.text.strip() else ""
     system = "\n\n".join(part for part in (brief.role, taught, brief.answer_format) if part)
-    return Message("system", system), Message("user", brief.prompt)
+    return Message("system", system), Message("user", brief.prompt, brief.images)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from skillopt_cli.backends.wrappers import Wrapper
+from skillopt_cli.backends.wrapper import Wrapper
 from skillopt_cli.core.task import ChatReply, ChatRequest
 from skillopt_cli.ports import ChatBackend
 

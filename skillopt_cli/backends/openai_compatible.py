@@ -148,7 +148,8 @@ def open_openai_compatible(role: RoleSettings) -> OpenAICompatible:
         role.model, role.max_completion_tokens, role.temperature, role.reasoning_effort
     )
     secret = SecretStr(key) if key else None
-    variables = tuple(f"{prefix}_API_KEY" for prefix in _prefixes(role.role))
+    templates = SPEC.variables["api_key_env"]
+    variables = tuple(name.format(ROLE=role.role.upper()) for name in templates)
     place = Place(role.model, public_url(url), secret, variables)
     return OpenAICompatible(client, sampling, place)
 
@@ -161,36 +162,10 @@ def _is_http(url: str) -> bool:
         return False
 
 
-def resolve(role: Role, environment: Mapping[str, str]) -> tuple[str, str, str]:
-    """Where a role's model is, by the environment alone (method, section 3).
-
-    Each value is looked up by itself: `<ROLE>_OPENAI_COMPATIBLE_*`, then `OPENAI_COMPATIBLE_*`,
-    then `OPENAI_BASE_URL` and `OPENAI_API_KEY`. Empty variables count as unset.
-
-    Returns:
-        The base URL, the name of the variable that holds the key, and the model; "" for what is
-        not set. A key alone means OpenAI's own URL, which a configuration file may still change.
-    """
-    prefixes = _prefixes(role)
-
-    def variable(suffix: str, among: tuple[str, ...]) -> str:
-        names = (f"{prefix}_{suffix}" for prefix in among)
-        return next((name for name in names if environment.get(name, "").strip()), "")
-
-    key = variable("API_KEY", prefixes)
-    url = environment.get(variable("BASE_URL", prefixes), "").strip()
-    model = environment.get(variable("MODEL", prefixes[:2]), "").strip()
-    return url, key, model
-
-
-def _prefixes(role: Role) -> tuple[str, ...]:
-    return f"{role.upper()}_OPENAI_COMPATIBLE", "OPENAI_COMPATIBLE", "OPENAI"
-
-
 def missing(environment: Mapping[str, str]) -> str:
     """What is not set of an endpoint for both roles; "" when ready."""
     roles: tuple[Role, ...] = ("optimizer", "target")
-    if all(any(resolve(role, environment)[:2]) for role in roles):
+    if all({"base_url", "api_key_env"} & SPEC.said(role, environment).keys() for role in roles):
         return ""
     return "OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY is not set"
 
@@ -202,5 +177,17 @@ SPEC = BackendSpec(
     open=open_openai_compatible,
     requires="OPENAI_COMPATIBLE_BASE_URL, or OPENAI_API_KEY for OpenAI itself",
     missing=missing,
-    endpoint=resolve,
+    variables={
+        "base_url": (
+            "{ROLE}_OPENAI_COMPATIBLE_BASE_URL",
+            "OPENAI_COMPATIBLE_BASE_URL",
+            "OPENAI_BASE_URL",
+        ),
+        "api_key_env": (
+            "{ROLE}_OPENAI_COMPATIBLE_API_KEY",
+            "OPENAI_COMPATIBLE_API_KEY",
+            "OPENAI_API_KEY",
+        ),
+        "name": ("{ROLE}_OPENAI_COMPATIBLE_MODEL", "OPENAI_COMPATIBLE_MODEL"),
+    },
 )

@@ -21,6 +21,7 @@ from skillopt_cli.stages import Run
 FREE = (
     "run.",
     "model.retry.",
+    "model.prices",
     "gradient.analyst_workers",
     "env.out_root",
     "env.data_root",

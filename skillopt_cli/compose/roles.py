@@ -10,11 +10,12 @@ from pydantic import SecretStr
 
 from skillopt_cli.backends.chat_agent import ChatAgent
 from skillopt_cli.backends.doors import Doors, Guarded
-from skillopt_cli.backends.wrappers import CallPolicy, Recorded, stack
+from skillopt_cli.backends.recorded import Recorded
+from skillopt_cli.backends.stack import CallPolicy, stack
 from skillopt_cli.compose.secrets import names_a_key
 from skillopt_cli.compose.settings import ROLES, backend_name
 from skillopt_cli.config import RunConfig
-from skillopt_cli.config.sections import RetryConfig
+from skillopt_cli.config.model_section import RetryConfig
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import Role
 from skillopt_cli.plugins import load_backend
@@ -68,6 +69,7 @@ def role_settings(config: RunConfig, role: Role, environment: Mapping[str, str])
         raise _no_key(role, variable)
     backend = backend_name(config, role)
     section = getattr(shared, backend, None) if backend in ("simulated", "local") else None
+    honoured = load_backend(backend).honours
     temperature = pick("temperature")
     attempting = role == "target"
     return RoleSettings(
@@ -81,7 +83,10 @@ def role_settings(config: RunConfig, role: Role, environment: Mapping[str, str])
         timeout=float(str(pick("timeout") or DEFAULT_TIMEOUT)),
         workers=config.run.workers if attempting else config.gradient.analyst_workers,
         seed=config.train.seed,
-        options=section.model_dump() if section is not None else {},
+        options={
+            **(section.model_dump() if section is not None else {}),
+            **{name: value for name in sorted(honoured) if (value := pick(name)) is not None},
+        },
         environment=environment,
     )
 

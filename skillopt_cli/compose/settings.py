@@ -159,14 +159,13 @@ def _provider_values(
     values: dict[str, dict[str, str]] = {}
     for role in ROLES:
         spec = load_backend(backend_name(draft.config, role))
-        url, key_variable, model = spec.endpoint(role, environment)
         shared, own = draft.config.model, getattr(draft.config.model, role)
-        found = {
-            "base_url": "" if _spoken(draft, role, "base_url") else url,
-            "name": "" if _spoken(draft, role, "name") else model,
-            "api_key_env": "" if own.api_key_env or shared.api_key_env else key_variable,
+        keyed = own.api_key_env or shared.api_key_env
+        values[role] = {
+            setting: variable if setting == "api_key_env" else environment[variable].strip()
+            for setting, variable in spec.said(role, environment).items()
+            if not (keyed if setting == "api_key_env" else _spoken(draft, role, setting))
         }
-        values[role] = {name: value for name, value in found.items() if value}
     yield "model", values
 
 

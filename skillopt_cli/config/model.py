@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from skillopt_cli.config.model_section import ModelConfig
 from skillopt_cli.config.sections import (
     EnvConfig,
     EvaluationConfig,
     GradientConfig,
-    ModelConfig,
     OptimizerConfig,
     RunSection,
     TrainConfig,

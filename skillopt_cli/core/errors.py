@@ -27,6 +27,8 @@ SkillOptError                       1   our bug, when raised bare
 
 from __future__ import annotations
 
+from skillopt_cli.core.task import Usage
+
 
 class SkillOptError(Exception):
     """Base of every error a user may see.
@@ -69,9 +71,17 @@ class DataError(SkillOptError):
 
 
 class BackendError(SkillOptError):
-    """A model service did not do what was asked."""
+    """A model service did not do what was asked.
+
+    Args:
+        usage: what the call cost all the same, where the service said so.
+    """
 
     exit_code = 4
+
+    def __init__(self, message: str, hint: str = "", *, usage: Usage | None = None) -> None:
+        super().__init__(message, hint)
+        self.usage = usage
 
 
 class FatalBackendError(BackendError):
@@ -105,8 +115,15 @@ class TransientError(BackendError):
         retry_after: seconds the service asked us to wait, when it said so.
     """
 
-    def __init__(self, message: str, hint: str = "", *, retry_after: float | None = None) -> None:
-        super().__init__(message, hint)
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        usage: Usage | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, hint, usage=usage)
         self.retry_after = retry_after
 
 

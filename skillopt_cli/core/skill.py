@@ -164,7 +164,7 @@ def _freed(original: SkillDocument, text: str, *, has_front: bool) -> str:
     """What a rewrite says outside regions. In rounds: pieces that come together may be a marker."""
     known = original.body
     repeats = [
-        re.compile(rf"^[ \t]*{re.escape(said)}[ \t]*$\n?", re.MULTILINE)
+        re.compile(rf"^[ \t]*{re.escape(said)}[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
         for region in original.regions
         if (said := region.inner.strip()) and said not in known
     ]

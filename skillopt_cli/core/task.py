@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 Split = Literal["train", "selection", "test"]
@@ -47,6 +47,23 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture by reference: journals and prompts of the optimizer never hold its bytes.
+
+    Attributes:
+        path: where its bytes are read when it is sent.
+        media_type: such as "image/png".
+        digest: hex SHA-256 of the bytes, which is what identifies it.
+        detail: how closely a service shall look, where it can be told.
+    """
+
+    path: str
+    media_type: str
+    digest: str
+    detail: Literal["auto", "low", "high"] = "auto"
+
+
+@dataclass(frozen=True, slots=True)
 class Brief:
     """All that a target may know of a task: no reference, no scorer.
 
@@ -55,6 +72,7 @@ class Brief:
         sections: the task itself, in reading order.
         answer_format: how a chat target marks its final answer; completions use the cue.
         answer_cue: what stands before the answer in a completion, such as "Answer".
+        images: shown after the sections, to targets that offer "images".
         draw: which sample of the target's behaviour is wanted (0 when measuring).
         stage: what the attempt is for, for the ledger; never sent.
     """
@@ -64,6 +82,7 @@ class Brief:
     sections: tuple[Section, ...]
     answer_format: str = ""
     answer_cue: str = "Answer"
+    images: tuple[Image, ...] = ()
     draw: int = 0
     stage: str = "rollout"
 
@@ -78,26 +97,69 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a conversation."""
+class Tool:
+    """A function a model may ask for; `parameters` is the JSON schema of its arguments."""
 
-    role: Literal["system", "user", "assistant"]
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's wish to have a tool run.
+
+    Attributes:
+        id: ties the result to the wish; unique within a conversation.
+        arguments: JSON text as the model wrote it, which may be malformed.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation.
+
+    Attributes:
+        images: pictures after the text, of a user's turn.
+        tool_calls: what an assistant's turn asks for.
+        call_id: which wish a turn of role "tool" answers.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    images: tuple[Image, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What calls cost. Token counts are None when the service did not report them."""
+    """What calls cost. Token counts are None when the service did not report them.
+
+    Attributes:
+        prompt_tokens: all tokens read, the cached ones included.
+        completion_tokens: all tokens written, those of reasoning included.
+        cached_tokens: the part of `prompt_tokens` that came from the service's cache.
+        reasoning_tokens: the part of `completion_tokens` that is not part of the answer.
+    """
 
     calls: int = 0
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.calls + other.calls,
             _sum(self.prompt_tokens, other.prompt_tokens),
             _sum(self.completion_tokens, other.completion_tokens),
+            _sum(self.cached_tokens, other.cached_tokens),
+            _sum(self.reasoning_tokens, other.reasoning_tokens),
         )
 
 
@@ -132,6 +194,8 @@ class ChatRequest:
         schema_name: short name of that schema.
         draw: sample index; equal requests with different draws are different calls.
         turn: position in an episode, from 0.
+        tools: functions the model may ask for.
+        tool_choice: "auto", "required", "none", or the name of the one tool to use.
     """
 
     messages: tuple[Message, ...]
@@ -140,17 +204,20 @@ class ChatRequest:
     schema_name: str = ""
     draw: int = 0
     turn: int = 0
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str = "auto"
 
     @property
     def identity(self) -> str:
         """Hex SHA-256 over everything that can alter the reply."""
         content = json.dumps(
             [
-                [(m.role, m.content) for m in self.messages],
+                [_identity(message) for message in self.messages],
                 self.schema_name,
                 dict(self.schema) if self.schema is not None else None,
                 self.draw,
                 self.turn,
+                *([[asdict(tool) for tool in self.tools], self.tool_choice] if self.tools else ()),
             ],
             sort_keys=True,
             ensure_ascii=False,
@@ -158,10 +225,46 @@ class ChatRequest:
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
 
+def _identity(message: Message) -> tuple[object, ...]:
+    """What of a message can alter the reply; a picture counts by its bytes, not by its place."""
+    more = (
+        [(image.digest, image.detail) for image in message.images],
+        [(call.id, call.name, call.arguments) for call in message.tool_calls],
+        message.call_id,
+    )
+    return (message.role, message.content, *(more if any(more) else ()))
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimits:
+    """What a service says with an answer about its own limits; None for what it does not say.
+
+    Attributes:
+        requests, tokens: how many are allowed per window of the service's choice.
+        requests_left, tokens_left: how many are left of the present window.
+        requests_reset, tokens_reset: seconds until the window is full again.
+    """
+
+    requests: float | None = None
+    requests_left: float | None = None
+    requests_reset: float | None = None
+    tokens: float | None = None
+    tokens_left: float | None = None
+    tokens_reset: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """A model's answer. `finish` is "length" when the answer was cut at the token limit."""
+    """A model's answer.
+
+    Attributes:
+        finish: "length" when the answer was cut at the token limit, "tool_calls" when the model
+            waits for tools, else "stop" or what the service calls it.
+        limits: news for whoever paces the calls; no part of the answer, never journaled.
+    """
 
     text: str
     usage: Usage = field(default_factory=lambda: Usage(calls=1))
     finish: str = "stop"
+    tool_calls: tuple[ToolCall, ...] = ()
+    limits: RateLimits | None = field(default=None, compare=False)

@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from skillopt_cli.config.sections import SimulatedConfig
+from skillopt_cli.config.model_section import SimulatedConfig
 from skillopt_cli.testing.model_service import Admission, ModelService, Scripted
 
 __all__ = ["ModelServer", "Scripted", "main", "model_server"]

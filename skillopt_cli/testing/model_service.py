@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from skillopt_cli.backends.simulated import Simulated
-from skillopt_cli.config.sections import SimulatedConfig
+from skillopt_cli.config.model_section import SimulatedConfig
 from skillopt_cli.core.errors import AuthFailed, BackendError, RateLimited, UnknownModel
 from skillopt_cli.core.task import ChatReply, ChatRequest, Message
 

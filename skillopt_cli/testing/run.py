@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from skillopt_cli.backends.chat_agent import ChatAgent
+from skillopt_cli.backends.recorded import Recorded
 from skillopt_cli.backends.simulated import Simulated
-from skillopt_cli.backends.wrappers import CallPolicy, Recorded, stack
+from skillopt_cli.backends.stack import CallPolicy, stack
 from skillopt_cli.compose.build import gate_rule, train_plan
 from skillopt_cli.compose.prompts import effective_prompts
 from skillopt_cli.compose.tasks import splits_in_use

@@ -10,6 +10,8 @@ from skillopt_cli.core.events import (
     AppendixWritten,
     BaselineMeasured,
     BatchScored,
+    BudgetSpent,
+    CallFailed,
     CallMade,
     CallRetried,
     CandidateMade,
@@ -22,6 +24,8 @@ from skillopt_cli.core.events import (
     GateDecided,
     LearningRateChosen,
     MemoryWritten,
+    PaceChanged,
+    ParameterRefused,
     PatchesProposed,
     PreflightPassed,
     Role,
@@ -51,7 +55,17 @@ from skillopt_cli.ui.parts import (
 from skillopt_cli.ui.view import RunView
 
 RunFact = RunStarted | DriftAllowed | PreflightPassed | SubscriberDropped | RunFinished | RunFailed
-WorkFact = StageStarted | StageFinished | RolloutFinished | CallMade | CallRetried
+WorkFact = (
+    StageStarted
+    | StageFinished
+    | RolloutFinished
+    | CallMade
+    | CallFailed
+    | CallRetried
+    | ParameterRefused
+    | PaceChanged
+    | BudgetSpent
+)
 StepFact = (
     StepStarted
     | BatchScored
@@ -176,6 +190,8 @@ def _work(view: RunView, event: WorkFact) -> RunView:
         case CallRetried():
             tried = view.retries.get(event.role, 0) + 1
             return replace(view, retries={**view.retries, event.role: tried}, last_retry=event)
+        case CallFailed() | ParameterRefused() | PaceChanged() | BudgetSpent():
+            return view
     assert_never(event)
 
 

@@ -21,6 +21,8 @@ from skillopt_cli.core.events import (
     AppendixWritten,
     BaselineMeasured,
     BatchScored,
+    BudgetSpent,
+    CallFailed,
     CallMade,
     CallRetried,
     CandidateMade,
@@ -31,6 +33,8 @@ from skillopt_cli.core.events import (
     EditsMerged,
     GateDecided,
     LearningRateChosen,
+    PaceChanged,
+    ParameterRefused,
     PatchesProposed,
     PreflightPassed,
     RolloutFinished,
@@ -162,7 +166,9 @@ def _work_lines(before: RunView, event: WorkFact) -> Lines:
             key = (event.step, event.stage, event.label)
             ended = (stage for stage in before.stages if stage.key == key)
             return tuple(_broken_line(before, s) for s in ended if s.broken)
-        case RolloutFinished() | CallMade() | CallRetried():
+        case RolloutFinished() | CallMade() | CallFailed() | CallRetried():
+            return ()
+        case ParameterRefused() | PaceChanged() | BudgetSpent():
             return ()
     assert_never(event)
 

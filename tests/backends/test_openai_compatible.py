@@ -9,9 +9,9 @@ import pytest_asyncio
 from pydantic import SecretStr
 
 from skillopt_cli.backends.openai_compatible import open_openai_compatible
+from skillopt_cli.backends.retrying import Retrying
 from skillopt_cli.backends.simulated import Simulated
-from skillopt_cli.backends.wrappers import Retrying
-from skillopt_cli.config.sections import RetryConfig, SimulatedConfig
+from skillopt_cli.config.model_section import RetryConfig, SimulatedConfig
 from skillopt_cli.core.errors import (
     AuthFailed,
     BackendError,

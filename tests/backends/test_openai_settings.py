@@ -7,7 +7,6 @@ from skillopt_cli.backends.openai_compatible import (
     SPEC,
     missing,
     open_openai_compatible,
-    resolve,
 )
 from skillopt_cli.core.errors import BackendUnusable, ConfigError
 from skillopt_cli.ports import RoleSettings
@@ -43,8 +42,9 @@ from skillopt_cli.ports import RoleSettings
     ],
 )
 def test_the_target_is_resolved_role_first_then_shared_then_openai(environment, expected):
-    assert resolve("target", environment) == expected
-    assert SPEC.endpoint("target", environment) == expected
+    said = SPEC.said("target", environment)
+    url, model = (environment.get(said.get(key, ""), "") for key in ("base_url", "name"))
+    assert (url, said.get("api_key_env", ""), model) == expected
 
 
 def test_the_spec_says_what_is_missing():

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillopt_cli.backends.chat_agent import ChatAgent
+from skillopt_cli.backends.retrying import Retrying
 from skillopt_cli.backends.simulated import SPEC, Simulated, open_simulated
 from skillopt_cli.backends.simulated.world import (
     FAMILIES,
@@ -20,8 +21,8 @@ from skillopt_cli.backends.simulated.world import (
     needed,
     rule,
 )
-from skillopt_cli.backends.wrappers import Retrying, TimeLimited
-from skillopt_cli.config.sections import RetryConfig, SimulatedConfig
+from skillopt_cli.backends.time_limited import TimeLimited
+from skillopt_cli.config.model_section import RetryConfig, SimulatedConfig
 from skillopt_cli.core.errors import (
     AuthFailed,
     CallTimedOut,

@@ -5,7 +5,7 @@ import json
 from skillopt_cli.backends.chat_agent import ChatAgent
 from skillopt_cli.backends.simulated import Simulated
 from skillopt_cli.backends.simulated.world import FAMILIES, family_of, harm, needed, rule
-from skillopt_cli.config.sections import SimulatedConfig
+from skillopt_cli.config.model_section import SimulatedConfig
 from skillopt_cli.core.appendix import with_notes
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Brief, ChatRequest, Message, Section

@@ -16,7 +16,7 @@ from skillopt_cli.backends.simulated.world import (
     rule,
 )
 from skillopt_cli.config.layers import assignment_layers, resolve
-from skillopt_cli.config.sections import SimulatedConfig
+from skillopt_cli.config.model_section import SimulatedConfig
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.task import ChatRequest, Message
 from skillopt_cli.testing.tasks import make_items

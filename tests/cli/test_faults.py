@@ -19,7 +19,7 @@ SIMULATED = ("--set", "model.backend=simulated", "--run-id", "a")
 TARGET = ("--target-backend", "openai_compatible", "--target-model", "m", "--from-scratch")
 FAILING = dedent("""
     from skillopt_cli.backends.simulated import Simulated
-    from skillopt_cli.config.sections import SimulatedConfig
+    from skillopt_cli.config.model_section import SimulatedConfig
     from skillopt_cli.ports import BackendSpec
 
     class Failing(Simulated):

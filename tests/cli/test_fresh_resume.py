@@ -13,7 +13,7 @@ from plugin_folder import install
 
 MUMBLING = dedent("""
     from skillopt_cli.backends.simulated import Simulated
-    from skillopt_cli.config.sections import SimulatedConfig
+    from skillopt_cli.config.model_section import SimulatedConfig
     from skillopt_cli.core.task import ChatReply
     from skillopt_cli.ports import BackendSpec
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from skillopt_cli.backends.recorded import call_key
 from skillopt_cli.backends.simulated import Simulated
-from skillopt_cli.backends.wrappers import call_key
-from skillopt_cli.config.sections import SimulatedConfig
+from skillopt_cli.config.model_section import SimulatedConfig
 from skillopt_cli.core.events import (
     BaselineMeasured,
     CallMade,

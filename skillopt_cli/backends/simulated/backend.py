@@ -9,7 +9,7 @@ from skillopt_cli.backends.simulated.faults import Faults
 from skillopt_cli.backends.simulated.optimizer import CONTRACTS, Asked, Leanings, propose
 from skillopt_cli.backends.simulated.target import Habits, Reading, answer, read
 from skillopt_cli.backends.simulated.world import VERSION, chance
-from skillopt_cli.config.sections import SimulatedConfig
+from skillopt_cli.config.model_section import SimulatedConfig
 from skillopt_cli.core.task import ChatReply, ChatRequest, Message, Usage
 from skillopt_cli.ports import BackendSpec, RoleSettings
 

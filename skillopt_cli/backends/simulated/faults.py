@@ -6,7 +6,7 @@ from collections import Counter
 
 from skillopt_cli.backends.simulated.optimizer import CONTRACTS
 from skillopt_cli.backends.simulated.world import chance
-from skillopt_cli.config.sections import SimulatedConfig
+from skillopt_cli.config.model_section import SimulatedConfig
 from skillopt_cli.core.errors import AuthFailed, RateLimited, ServerFailed
 from skillopt_cli.core.task import ChatRequest
 

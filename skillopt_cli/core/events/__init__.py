@@ -42,9 +42,13 @@ from skillopt_cli.core.events.step import (
     StepStarted,
 )
 from skillopt_cli.core.events.work import (
+    BudgetSpent,
+    CallFailed,
     CallMade,
     CallRetried,
     Degraded,
+    PaceChanged,
+    ParameterRefused,
     Role,
     RolloutFinished,
     StageFinished,
@@ -56,6 +60,8 @@ __all__ = [
     "AppendixWritten",
     "BaselineMeasured",
     "BatchScored",
+    "BudgetSpent",
+    "CallFailed",
     "CallMade",
     "CallRetried",
     "CandidateMade",
@@ -69,6 +75,8 @@ __all__ = [
     "LearningRateChosen",
     "Means",
     "MemoryWritten",
+    "PaceChanged",
+    "ParameterRefused",
     "PatchesProposed",
     "PreflightPassed",
     "Role",
@@ -100,7 +108,11 @@ RunEvent = (
     | StageFinished
     | RolloutFinished
     | CallMade
+    | CallFailed
     | CallRetried
+    | ParameterRefused
+    | PaceChanged
+    | BudgetSpent
     | BatchScored
     | PatchesProposed
     | EditsMerged

@@ -61,12 +61,37 @@ class RolloutFinished:
 
 @dataclass(frozen=True, slots=True)
 class CallMade:
-    """A model call was answered and paid for."""
+    """A model call was answered and paid for.
+
+    Attributes:
+        usd: its price in US dollars; None where the model's price or the usage is unknown.
+        turn: position in an episode; a target's call of turn 0 begins a rollout.
+    """
 
     role: Role
     stage: str
     usage: Usage
+    usd: float | None = None
+    turn: int = 0
     kind: Literal["call_made"] = "call_made"
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailed:
+    """One try of a model call came to nothing.
+
+    Attributes:
+        error: name of the error's class, such as "RateLimited".
+        usage: what it cost all the same; None for nothing, as far as the service said.
+        usd: the price of that usage.
+    """
+
+    role: Role
+    stage: str
+    error: str
+    usage: Usage | None = None
+    usd: float | None = None
+    kind: Literal["call_failed"] = "call_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +103,51 @@ class CallRetried:
     reason: str
     wait: float
     kind: Literal["call_retried"] = "call_retried"
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterRefused:
+    """A model does not take an optional parameter; it is not sent again."""
+
+    role: Role
+    model: str
+    parameter: str
+    kind: Literal["parameter_refused"] = "parameter_refused"
+
+
+@dataclass(frozen=True, slots=True)
+class PaceChanged:
+    """The calls to a model were slowed down, or may be faster again.
+
+    Attributes:
+        provider: backend and address.
+        in_flight: most calls at a time from now on.
+        per_minute: most calls begun per minute from now on; None while nothing limits them.
+        reason: what the service said or did.
+    """
+
+    provider: str
+    model: str
+    in_flight: int
+    per_minute: float | None
+    reason: str
+    kind: Literal["pace_changed"] = "pace_changed"
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSpent:
+    """A mark of a cap was passed: `spent` of `limit`, in the unit the cap's name says.
+
+    Attributes:
+        cap: such as "max_usd".
+        share: the mark, 0.5, 0.8 or 1.0.
+    """
+
+    cap: str
+    spent: float
+    limit: float
+    share: float
+    kind: Literal["budget_spent"] = "budget_spent"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt_cli.backends.wrappers import (
-    CallPolicy,
-    Limited,
-    Metered,
-    Recorded,
-    Retrying,
-    TimeLimited,
-    call_key,
-    stack,
-)
-from skillopt_cli.config.sections import RetryConfig
+from skillopt_cli.backends.limited import Limited
+from skillopt_cli.backends.metered import Metered
+from skillopt_cli.backends.recorded import Recorded, call_key
+from skillopt_cli.backends.retrying import Retrying
+from skillopt_cli.backends.stack import CallPolicy, stack
+from skillopt_cli.backends.time_limited import TimeLimited
+from skillopt_cli.config.model_section import RetryConfig
 from skillopt_cli.core.errors import (
     AuthFailed,
     CallTimedOut,
