@@ -37,7 +37,7 @@ class CompletionAgent:
         task = Message("user", completion_text(brief))
         asked = (Message("system", taught), task) if taught.strip() else (task,)
         # Every draw of a greedy model is the same call, so that all share one journal entry.
-        request = ChatRequest(asked, stage="rollout", draw=0)
+        request = ChatRequest(asked, stage=brief.stage, draw=0)
         try:
             reply = await self._chat.chat(request)
         except (TransientError, RequestRefused) as error:

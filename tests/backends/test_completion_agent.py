@@ -2,6 +2,7 @@
 
 import pytest
 
+from skillopt_cli.backends.chat_agent import ChatAgent
 from skillopt_cli.backends.completion_agent import CompletionAgent, completion_text
 from skillopt_cli.core.errors import AuthFailed, CallTimedOut, RequestRefused
 from skillopt_cli.core.skill import SkillDocument
@@ -44,6 +45,14 @@ async def test_an_empty_skill_leaves_the_task_alone(text):
 async def test_every_draw_is_the_same_call():
     _, chat = await attempt([" Snow"])
     assert chat.requests[0].draw == 0
+
+
+@pytest.mark.parametrize("agent", [CompletionAgent, ChatAgent])
+@pytest.mark.parametrize("stage", ["rollout", "measure", "test", "slow_update"])
+async def test_a_call_is_booked_to_what_the_attempt_is_for(agent, stage):
+    chat = ScriptedChat([" Snow"])
+    await agent(chat).attempt(BRIEF.drawn(0, stage), SKILL, None)
+    assert [request.stage for request in chat.requests] == [stage]
 
 
 async def test_nothing_to_say_is_the_models_own_failure():
