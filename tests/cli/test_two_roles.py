@@ -82,7 +82,7 @@ def test_a_server_without_a_key_needs_none(server: ModelServer) -> None:
     assert set(asked(server)) == {("m", "Bearer no-key")}
 
 
-def test_every_call_of_three_epochs_has_the_configured_model(server: ModelServer) -> None:
+def test_t24_every_call_of_three_epochs_has_the_configured_model(server: ModelServer) -> None:
     ended = skillopt(
         *("train", "searchqa", *SMALLEST, "--epochs", "3", *REMOTE, "--run-id", "a"),
         *("--optimizer-model", "not-the-default", "--target-model", "not-the-default"),
