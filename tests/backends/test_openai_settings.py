@@ -1,5 +1,7 @@
 """How the OpenAI-compatible backend finds its endpoint, and what it refuses to open."""
 
+from dataclasses import replace
+
 import pytest
 from pydantic import SecretStr
 
@@ -69,3 +71,20 @@ def test_a_missing_model_name_and_an_unsendable_key_are_refused_at_once():
             RoleSettings("target", "m", "http://h/v1", SecretStr("sk-canary\nÄ"))
         )
     assert "canary" not in f"{caught.value!r}{caught.value.hint}"
+
+
+def test_the_fingerprint_holds_all_that_can_alter_a_reply_and_no_key():
+    role = RoleSettings("target", "m", "http://u:pass@h/v1", SecretStr("sk-canary"))
+    others = [
+        {"model": "n"},
+        {"base_url": "http://h2/v1"},
+        {"temperature": 0.0},
+        {"reasoning_effort": "low"},
+        {"max_completion_tokens": 5},
+        {"options": {"api": "responses"}},
+    ]
+    prints = [open_openai_compatible(replace(role, **c)).fingerprint for c in ({}, *others)]
+    assert len(set(prints)) == len(prints)
+    assert not any("canary" in text or "pass" in text for text in prints)
+    same = replace(role, api_key=None, role="optimizer", timeout=1.0, workers=1)
+    assert open_openai_compatible(same).fingerprint == prints[0]

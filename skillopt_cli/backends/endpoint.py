@@ -1,0 +1,76 @@
+"""Where a model is reached and with which key: checked before any call."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from skillopt_cli.backends.http_errors import public_url
+from skillopt_cli.core.errors import BackendUnusable, ConfigError
+from skillopt_cli.ports import RoleSettings
+
+if TYPE_CHECKING:
+    import openai
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+def http_url(role: RoleSettings, otherwise: str = "") -> str:
+    """The role's base URL, or `otherwise` where it has none.
+
+    Raises:
+        ConfigError: it is no http or https address.
+    """
+    url = role.base_url or otherwise
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise ConfigError(
+            f"model.{role.role}.base_url `{public_url(url)}` is not an http or https address",
+            "write it like http://127.0.0.1:8000/v1",
+        )
+    return url
+
+
+def check_model(role: RoleSettings) -> None:
+    """Refuse a role without a model.
+
+    Raises:
+        BackendUnusable: none is named.
+    """
+    if not role.model:
+        raise BackendUnusable(
+            f"no model is named for the {role.role}",
+            f"set model.{role.role}.name or --{role.role}-model",
+        )
+
+
+def sendable_key(role: RoleSettings) -> str:
+    """The role's key without white space around it, "" for none.
+
+    Raises:
+        BackendUnusable: no HTTP header can carry it.
+    """
+    key = role.api_key.get_secret_value().strip() if role.api_key else ""
+    if not (key.isascii() and key.isprintable()):
+        raise BackendUnusable(
+            f"the key of the {role.role} holds characters that no HTTP header can carry",
+            "check the variable named by api_key_env for stray characters",
+        )
+    return key
+
+
+def unambient(client: openai.AsyncOpenAI, role: RoleSettings) -> None:
+    """Have a client know the account's organization as the run does, and only OpenAI be told."""
+    known = role.environment if is_openai(role.base_url) else {}
+    client.organization = known.get("OPENAI_ORG_ID") or None
+    client.project = known.get("OPENAI_PROJECT_ID") or None
+
+
+def is_openai(url: str) -> bool:
+    """Whether an address is OpenAI's own."""
+    return re.match(r"https?://api\.openai\.com(?:[:/]|$)", url) is not None

@@ -1,0 +1,212 @@
+"""What a model service answers instead of a reply, as our errors: what, where, never the key.
+
+Knows nothing of any SDK, so that all backends over HTTP tell their troubles in one voice.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from skillopt_cli.backends.limit_headers import retry_after
+from skillopt_cli.core.errors import (
+    AuthFailed,
+    BackendError,
+    BackendUnusable,
+    CallTimedOut,
+    NetworkFailed,
+    QuotaExhausted,
+    RateLimited,
+    RequestRefused,
+    ServerFailed,
+    TransientError,
+    UnknownModel,
+)
+
+_QUOTA = {
+    "insufficient_quota",
+    "quota_exceeded",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "billing_error",
+    "insufficient_balance",
+    "insufficient_credits",
+    "contract_spend_limit_reached",
+    "enforced_spend_limit_reached",
+}
+_PAY = re.compile(
+    r"credit balance is too low|insufficient[ _](?:quota|balance|credits?|funds)"
+    r"|specified (?:workspace )?API usage limits|billing (?:hard )?limit|account is not active"
+    r"|out of (?:quota|credits?)",
+    re.IGNORECASE,
+)
+# Some services say this of a limit per minute too, and then also when to come back.
+_OVER_QUOTA = re.compile(r"exceeded your (?:current )?quota", re.IGNORECASE)
+_SOON = re.compile(r"(?:retry|try again) (?:in|after)|per minute|per day", re.IGNORECASE)
+_CONTEXT = re.compile(
+    r"context[ _]?(?:length|window|size)|(?:prompt|input) is too long", re.IGNORECASE
+)
+_MODEL_CODES = {"model_not_found", "unknown_model", "DeploymentNotFound"}
+_NAMES_MODEL = re.compile(r"\bmodels?\b|\bdeployment\b", re.IGNORECASE)
+_NO_MODEL = re.compile(
+    r"\bmodel\b.{0,100}\b(?:does not|doesn't|not) (?:exist|found)\b|(?:unknown|invalid) model\b",
+    re.IGNORECASE,
+)
+_KEY_LIKE = re.compile(
+    r"\b(?:sk|pk|key)-[^\s\"',}]+|(?<=Bearer )\S+|\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]+)?"
+)
+_LONGEST_DETAIL = 300
+_SHORTEST_KEY = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A model at an address, for messages.
+
+    Attributes:
+        url: the base URL without credentials and query.
+        secret: the key, so that it can be taken out of what a server echoes.
+        variables: names of the variables a key could stand in, for who gave none.
+        credentials: what to check when a proof of identity that is no key is refused; "" where a
+            key is the proof.
+    """
+
+    model: str
+    url: str
+    secret: SecretStr | None
+    variables: tuple[str, ...] = ()
+    credentials: str = ""
+
+    def __str__(self) -> str:
+        return f"model `{self.model}` at {self.url}"
+
+    def scrubbed(self, text: str) -> str:
+        """One line of `text`, of bounded length, without anything that is or looks like a key."""
+        key = self.secret.get_secret_value() if self.secret else ""
+        if len(key) >= _SHORTEST_KEY:
+            text = text.replace(key, "[key]")
+        line = _KEY_LIKE.sub("[key]", " ".join(text.split()))
+        return line if len(line) <= _LONGEST_DETAIL else line[:_LONGEST_DETAIL] + "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An HTTP answer that is no success.
+
+    Attributes:
+        text: what the server says went wrong.
+        codes: its machine-readable words for that, such as "insufficient_quota".
+        headers: with lower-case or case-insensitive names.
+        offered: what the address was hoped to offer, such as "chat completions".
+    """
+
+    status: int
+    text: str
+    codes: frozenset[str] = frozenset()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    offered: str = "chat completions"
+
+
+def public_url(url: str) -> str:
+    """The address without user name, password, query and fragment; any text will do."""
+    return re.sub(r"^(\w+://)?[^/@]*@", r"\1", re.split(r"[?#]", url)[0]).rstrip("/")
+
+
+def refused(failure: Failure, place: Place) -> BackendError:
+    """Our error for an HTTP status with its body and headers."""
+    status = failure.status
+    said = f"HTTP {status}: {place.scrubbed(failure.text)}"
+    wait = retry_after(failure.headers, time.time())
+    if _unknown_model(failure):
+        hint = "check the spelling of the model's name, and that the key may use it"
+        return UnknownModel(f"{place} does not exist ({said})", hint)
+    if status == 402 or _out_of_quota(failure, wait):
+        return QuotaExhausted(f"the quota of {place} is used up ({said})", "check plan and billing")
+    if status in (401, 403):
+        return _no_entry(status, place, said)
+    if status in (404, 405):
+        hint = "check base_url; for most servers it ends in /v1"
+        return BackendUnusable(f"{place} offers no {failure.offered} ({said})", hint)
+    if status in (429, 529):
+        return RateLimited(f"{place} is rate limited ({said})", retry_after=wait)
+    if status in (408, 409, 425) or not 400 <= status < 500:
+        return ServerFailed(f"{place} failed ({said})", retry_after=wait)
+    if _CONTEXT.search(" ".join([*sorted(failure.codes), failure.text])):
+        hint = "shorten the prompt, or lower max_completion_tokens"
+        return RequestRefused(f"{place} has no room for this request ({said})", hint)
+    return RequestRefused(f"{place} refused the request ({said})")
+
+
+def _unknown_model(failure: Failure) -> bool:
+    return bool(
+        failure.codes & _MODEL_CODES
+        or (failure.status == 404 and _NAMES_MODEL.search(failure.text))
+        or (failure.status in (400, 422) and _NO_MODEL.search(failure.text))
+    )
+
+
+def _out_of_quota(failure: Failure, wait: float | None) -> bool:
+    """Whether money, not patience, is missing, which services tell with several statuses."""
+    if failure.status not in (400, 403, 429):
+        return False
+    if failure.codes & _QUOTA or _PAY.search(failure.text):
+        return True
+    return bool(_OVER_QUOTA.search(failure.text) and wait is None) and not _SOON.search(
+        failure.text
+    )
+
+
+def _no_entry(status: int, place: Place, said: str) -> AuthFailed:
+    if place.credentials:
+        return AuthFailed(f"{place} refused the credentials ({said})", place.credentials)
+    if status == 401 and place.secret is None:
+        names = ", ".join(place.variables)
+        hint = f"set one of {names}, or name the variable that holds it in api_key_env"
+        return AuthFailed(f"{place} wants a key, and no key was given ({said})", hint)
+    hint = "check that the variable named by api_key_env holds a valid key for this server"
+    return AuthFailed(f"{place} refused the key ({said})", hint)
+
+
+def unreached(error: BaseException, place: Place) -> TransientError:
+    """Our error for an answer that never came whole, by what stands at the root of `error`."""
+    roots = list(_causes(error))
+    names = {kind.__name__ for root in roots for kind in type(root).__mro__}
+    if names & {"TimeoutError", "TimeoutException"}:
+        return CallTimedOut(f"{place} did not answer in time")
+    if any(isinstance(root, socket.gaierror) for root in roots):
+        host = urlsplit(place.url).hostname
+        return NetworkFailed(
+            f"{place} could not be reached: the host `{host}` is unknown",
+            "check the spelling of base_url, and the network",
+        )
+    if any(isinstance(root, ConnectionRefusedError) for root in roots):
+        return NetworkFailed(
+            f"{place} could not be reached: the connection was refused",
+            "check that the server is running, and the port in base_url",
+        )
+    if any(isinstance(root, ssl.SSLCertVerificationError) for root in roots):
+        return NetworkFailed(
+            f"{place} could not be reached: its certificate cannot be verified",
+            "name the file of the authority that signed it in SSL_CERT_FILE",
+        )
+    if names & {"RemoteProtocolError", "ReadError", "WriteError"}:
+        return NetworkFailed(f"{place} broke off the connection before its answer was whole")
+    return NetworkFailed(f"{place} could not be reached", "check that the server is running")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and all that it was raised from; several attempts to connect come as a group."""
+    yield error
+    if isinstance(error, BaseExceptionGroup):
+        for part in error.exceptions:
+            yield from _causes(part)
+    cause = error.__cause__ or error.__context__
+    if cause is not None:
+        yield from _causes(cause)

@@ -1,0 +1,216 @@
+"""OpenAI's Responses API on the wire: the request body and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from skillopt_cli.backends.chat_completions import Sampling, shape
+from skillopt_cli.backends.images import data_uri
+from skillopt_cli.core.errors import RateLimited, RequestRefused, ServerFailed
+from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, ToolCall, Usage
+
+_ENDINGS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+_PASSING = {"server_error", "vector_store_timeout"}
+
+
+def request_body(
+    request: ChatRequest, sampling: Sampling, refused: Collection[str]
+) -> dict[str, Any]:
+    """The JSON body of a response, without the parameters the server refused.
+
+    Nothing is kept by the service: every request holds the whole conversation.
+
+    Raises:
+        RequestRefused: a picture cannot be read.
+    """
+    instructions = "\n\n".join(m.content for m in request.messages if m.role == "system")
+    wanted: dict[str, Any] = {"max_output_tokens": sampling.max_tokens, "store": False}
+    if sampling.temperature is not None:
+        wanted["temperature"] = sampling.temperature
+    if sampling.reasoning_effort:
+        wanted["reasoning"] = {"effort": sampling.reasoning_effort}
+    if request.schema is not None:
+        name = request.schema_name or "answer"
+        wanted["text"] = {"format": {"type": "json_schema", "name": name, "schema": request.schema}}
+    if request.tools and request.tool_choice != "auto":
+        wanted["tool_choice"] = _choice(request.tool_choice)
+    tools = {"tools": [_tool(tool) for tool in request.tools]} if request.tools else {}
+    return {
+        "model": sampling.model,
+        **({"instructions": instructions} if instructions else {}),
+        "input": [item for message in request.messages for item in _items(message)],
+        **tools,
+        **{name: value for name, value in wanted.items() if name not in refused},
+        **sampling.extra,
+    }
+
+
+def _choice(wanted: str) -> str | dict[str, Any]:
+    return wanted if wanted in ("required", "none") else {"type": "function", "name": wanted}
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    # Unlike elsewhere, functions are strict here unless told otherwise, and strict ones take only a
+    # part of JSON Schema.
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": False,
+    }
+
+
+def _items(message: Message) -> Iterator[dict[str, Any]]:
+    if message.role == "tool":
+        yield {
+            "type": "function_call_output",
+            "call_id": message.call_id,
+            "output": message.content,
+        }
+    elif message.images:
+        text = [{"type": "input_text", "text": message.content}] if message.content else []
+        yield {"role": message.role, "content": [*text, *map(_picture, message.images)]}
+    elif message.role != "system" and (message.content or not message.tool_calls):
+        yield {"role": message.role, "content": message.content}
+    for call in message.tool_calls:
+        yield {
+            "type": "function_call",
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": call.arguments,
+        }
+
+
+def _picture(image: Image) -> dict[str, Any]:
+    return {"type": "input_image", "image_url": data_uri(image), "detail": image.detail}
+
+
+class _Part(BaseModel):
+    type: str = ""
+    text: str | None = None
+    refusal: str | None = None
+
+
+class _Item(BaseModel):
+    type: str = ""
+    content: list[_Part] | None = None
+    call_id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class _Code(BaseModel):
+    code: str | None = None
+
+
+class _Reason(BaseModel):
+    reason: str | None = None
+
+
+class _Response(BaseModel):
+    output: list[_Item]
+    status: str | None = None
+    error: _Code | None = None
+    incomplete_details: _Reason | None = None
+
+
+class _InputDetails(BaseModel):
+    cached_tokens: int | None = None
+
+
+class _OutputDetails(BaseModel):
+    reasoning_tokens: int | None = None
+
+
+class _Usage(BaseModel):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    input_tokens_details: _InputDetails | None = None
+    output_tokens_details: _OutputDetails | None = None
+
+
+class _Spent(BaseModel):
+    usage: _Usage
+
+
+def read_reply(data: object, where: str) -> ChatReply:
+    """The reply in a decoded 200 body.
+
+    An answer cut at the token limit may be empty. Any other empty answer is a server's hiccup.
+
+    Args:
+        data: the decoded JSON.
+        where: model and host, for messages.
+
+    Raises:
+        RateLimited, ServerFailed: the body is no response, tells of a failure, or holds neither
+            text nor a tool call.
+        RequestRefused: the model or a filter declined to answer this request.
+    """
+    usage = read_usage(data)
+    response = _response(data)
+    if response is None:
+        raise ServerFailed(f"{where} answered with {shape(data)}, not a response", usage=usage)
+    if response.status in ("failed", "cancelled", "queued", "in_progress"):
+        raise _failure(response, where, usage)
+    parts = [
+        part for item in response.output for part in item.content or [] if item.type == "message"
+    ]
+    text = "".join(part.text or "" for part in parts if part.type == "output_text")
+    calls = tuple(
+        ToolCall(item.call_id, item.name, item.arguments)
+        for item in response.output
+        if item.type == "function_call"
+    )
+    finish = _finish(response, calls)
+    if not text and not calls and finish != "length":
+        if finish == "content_filter" or any(part.refusal for part in parts):
+            raise RequestRefused(f"{where} declined to answer this request", usage=usage)
+        raise ServerFailed(f"{where} answered with an empty text", usage=usage)
+    return ChatReply(text, usage or Usage(1), finish, calls)
+
+
+def _finish(response: _Response, calls: tuple[ToolCall, ...]) -> str:
+    if response.status == "incomplete":
+        reason = (response.incomplete_details or _Reason()).reason or "incomplete"
+        return _ENDINGS.get(reason, reason)
+    return "tool_calls" if calls else "stop"
+
+
+def _failure(
+    response: _Response, where: str, usage: Usage | None
+) -> RateLimited | ServerFailed | RequestRefused:
+    """Our error for a response that says with status 200 that it came to nothing."""
+    code = (response.error or _Code()).code
+    if code == "rate_limit_exceeded":
+        return RateLimited(f"{where} is rate limited", usage=usage)
+    if code is None or code in _PASSING:
+        return ServerFailed(f"{where} gave up with status `{response.status}`", usage=usage)
+    return RequestRefused(f"{where} refused the request (`{code}`)", usage=usage)
+
+
+def _response(data: object) -> _Response | None:
+    try:
+        return _Response.model_validate(data)
+    except ValidationError:
+        return None
+
+
+def read_usage(data: object) -> Usage | None:
+    """What a decoded body says its call cost; None where it says nothing."""
+    try:
+        spent = _Spent.model_validate(data).usage
+    except ValidationError:
+        return None
+    read, written = spent.input_tokens_details, spent.output_tokens_details
+    return Usage(
+        calls=1,
+        prompt_tokens=spent.input_tokens,
+        completion_tokens=spent.output_tokens,
+        cached_tokens=read.cached_tokens if read else None,
+        reasoning_tokens=written.reasoning_tokens if written else None,
+    )
