@@ -1,4 +1,6 @@
-"""A real OpenAI-compatible HTTP server on the loopback, answered by the simulated model.
+"""A real HTTP server on the loopback, answered by the simulated model.
+
+It speaks OpenAI's Chat Completions and Responses and Anthropic's Messages.
 
 `python -m skillopt_cli.testing.model_server --port 0 --log FILE` prints its base URL and serves
 until stopped; every setting of `model.simulated` is a flag. With `--key` calls must bring that key,
@@ -35,7 +37,8 @@ class ModelServer:
     Attributes:
         url: base URL, ending in /v1.
         log: JSON lines, one per call: time, path, model, authorization, sha256 of the body, status,
-            and the body where bodies are logged.
+            the tokens of prompt and completion that the answer claims, and the body where bodies
+            are logged.
     """
 
     url: str
@@ -73,7 +76,7 @@ def model_server(
     Args:
         log: the request log; in a temporary folder when None.
         bodies: log request bodies as well.
-        key: calls must bring it as a bearer token, else they get 401; empty asks for none.
+        key: calls must bring it, else they get 401; empty asks for none.
         model: calls must name it, else they get 404; empty takes any name.
         simulated: fields of `SimulatedConfig`.
     """

@@ -9,13 +9,15 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from skillopt_cli.backends.simulated import Simulated
 from skillopt_cli.config.model_section import SimulatedConfig
 from skillopt_cli.core.errors import AuthFailed, BackendError, RateLimited, UnknownModel
-from skillopt_cli.core.task import ChatReply, ChatRequest, Message
+from skillopt_cli.core.task import ChatReply, ToolCall, Usage
+from skillopt_cli.testing.model_forms import FORMS, Form, tokens
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -32,13 +34,14 @@ class Scripted:
     Attributes:
         body: a JSON value, or a string to be sent as it is.
         action: `reply` sends status, headers and body; `hang` never answers; `drop` closes the
-            connection in the middle of the answer.
+            connection in the middle of the answer; `call` has the model call a tool, whose `name`
+            and `arguments` are the body.
     """
 
     status: int = 500
     body: Any = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    action: Literal["reply", "hang", "drop"] = "reply"
+    action: Literal["reply", "hang", "drop", "call"] = "reply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,34 +86,46 @@ class ModelService:
         from starlette.applications import Starlette
         from starlette.routing import Route
 
+        asked = [
+            Route(f"/v1{form.path}", partial(self._answer, form), methods=["POST"])
+            for form in FORMS
+        ]
         return Starlette(
             routes=[
-                Route("/v1/chat/completions", self._complete, methods=["POST"]),
+                *asked,
                 Route("/v1/models", self._models),
                 Route("/v1/script", self._queue, methods=["POST"]),
             ]
         )
 
-    async def _complete(self, request: Request) -> Response:
-        from starlette.responses import JSONResponse
+    async def _answer(self, form: Form, request: Request) -> Response:
+        from starlette.responses import JSONResponse, Response
 
         raw = await request.body()
         step = self._script.popleft() if self._script else None
-        if step is not None:
-            self._note(request, raw, step.status if step.action == "reply" else 0)
+        if step is not None and step.action != "call":
+            answered = step.action == "reply"
+            self._note(request, raw, step.status if answered else 0, step.body if answered else "")
             return await _play(step)
         body = json.loads(raw)
-        refused = self._admission.fault(request.headers.get("authorization"), body.get("model"))
+        refused = self._admission.fault(_authorization(request), body.get("model"))
+        wish = _call(step.body, len(raw)) if step else form.wish(body)
         try:
             if refused is not None:
                 raise refused
-            reply = await self._model.chat(_chat_request(body))
+            if wish is None:
+                reply = await self._model.chat(form.read(body))
+            else:
+                reply = ChatReply("", Usage(1, len(raw) // 4, 10), "tool_calls", (wish,))
         except BackendError as error:
             status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-            self._note(request, raw, status)
-            return JSONResponse(_error_body(error), status)
-        self._note(request, raw, 200)
-        return JSONResponse(_completion(body["model"], reply))
+            answer = form.fault(status, error)
+        else:
+            status, answer = 200, form.write(body["model"], reply)
+        self._note(request, raw, status, answer)
+        if form.stream is not None and status == 200 and body.get("stream"):
+            return Response(form.stream(answer), media_type="text/event-stream")
+        return JSONResponse(answer, status)
 
     async def _models(self, request: Request) -> Response:
         from starlette.responses import JSONResponse
@@ -125,22 +140,36 @@ class ModelService:
         self._script.extend(steps)
         return JSONResponse({"queued": len(steps)})
 
-    def _note(self, request: Request, raw: bytes, status: int) -> None:
+    def _note(self, request: Request, raw: bytes, status: int, answer: object) -> None:
         """Add a line to the log. Status 0 stands for a call without an answer."""
         if self._log is None:
             return
         body = json.loads(raw)
+        prompt, completion = tokens(answer)
         entry = {
             "time": time.time(),
             "path": request.url.path,
             "model": body.get("model"),
-            "authorization": request.headers.get("authorization"),
+            "authorization": _authorization(request),
             "sha256": hashlib.sha256(raw).hexdigest(),
             "status": status,
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
         }
         if self._bodies:
             entry["body"] = body
         self._log.write(json.dumps(entry) + "\n")
+
+
+def _call(wanted: Mapping[str, Any], turn: int) -> ToolCall:
+    """A scripted call, with an identifier that no other turn of its conversation has."""
+    return ToolCall(f"toolu_{turn}", wanted["name"], json.dumps(wanted["arguments"]))
+
+
+def _authorization(request: Request) -> str | None:
+    """The key as a bearer token, which is one of the two ways Anthropic's interface takes it."""
+    key = request.headers.get("x-api-key")
+    return request.headers.get("authorization") or (f"Bearer {key}" if key else None)
 
 
 async def _play(step: Scripted) -> Response:
@@ -159,36 +188,3 @@ async def _play(step: Scripted) -> Response:
 
 async def _once(text: str) -> AsyncIterator[str]:
     yield text
-
-
-def _chat_request(body: Mapping[str, Any]) -> ChatRequest:
-    wanted = (body.get("response_format") or {}).get("json_schema") or {}
-    messages = tuple(Message(m["role"], m["content"]) for m in body["messages"])
-    return ChatRequest(messages, "http", wanted.get("schema"), wanted.get("name", ""))
-
-
-def _completion(model: str, reply: ChatReply) -> dict[str, Any]:
-    usage = reply.usage
-    prompt, completion = usage.prompt_tokens or 0, usage.completion_tokens or 0
-    return {
-        "id": "chatcmpl-simulated",
-        "object": "chat.completion",
-        "created": int(time.time()),
-        "model": model,
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": reply.text},
-                "finish_reason": reply.finish,
-            }
-        ],
-        "usage": {
-            "prompt_tokens": prompt,
-            "completion_tokens": completion,
-            "total_tokens": prompt + completion,
-        },
-    }
-
-
-def _error_body(error: BackendError) -> dict[str, Any]:
-    return {"error": {"message": error.message, "type": type(error).__name__, "code": None}}

@@ -11,11 +11,11 @@ import pytest
 from skillopt_cli.testing.model_server import Scripted, model_server
 
 
-def post(url, body, key="k"):
+def post(url, body, key="k", path="chat/completions", **headers):
     request = urllib.request.Request(
-        f"{url}/chat/completions",
+        f"{url}/{path}",
         json.dumps(body).encode(),
-        {"Authorization": f"Bearer {key}", "Content-Type": "application/json"},
+        {"Content-Type": "application/json", **(headers or {"Authorization": f"Bearer {key}"})},
     )
     try:
         with urllib.request.urlopen(request, timeout=10) as answer:
@@ -94,3 +94,79 @@ def test_a_key_and_a_model_can_be_asked_for():
         assert [entry["status"] for entry in server.requests()] == [200, 401, 404]
         with urllib.request.urlopen(f"{server.url}/models", timeout=10) as models:
             assert [entry["id"] for entry in json.load(models)["data"]] == ["m"]
+
+
+RANKED = "Keep at most 1 edits.\n\n[0] append (support 1)\n[1] append (support 2)"
+PARTS = [{"type": "input_text", "text": RANKED}]
+FORMS = {
+    "chat/completions": (
+        {
+            "messages": [{"role": "user", "content": PARTS}],
+            "response_format": {"json_schema": {"name": "ranking", "schema": {}}},
+        },
+        lambda answer: answer["choices"][0]["message"]["content"],
+    ),
+    "responses": (
+        {
+            "instructions": "Rank.",
+            "input": [{"role": "user", "content": PARTS}],
+            "text": {"format": {"type": "json_schema", "name": "ranking", "schema": {}}},
+        },
+        lambda answer: answer["output"][0]["content"][0]["text"],
+    ),
+    "messages": (
+        {
+            "system": [{"type": "text", "text": "Rank."}],
+            "messages": [{"role": "user", "content": PARTS}],
+            "output_config": {"format": {"type": "json_schema", "schema": {"title": "ranking"}}},
+        },
+        lambda answer: answer["content"][0]["text"],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with model_server() as running:
+        yield running
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_every_form_gives_the_same_answer_and_its_tokens_to_the_log(server, path):
+    body, text_of = FORMS[path]
+    status, answer = post(server.url, {"model": "m", **body}, path=path)
+    assert status == 200
+    assert json.loads(text_of(answer))["selected_indices"] == [1]
+    entry = server.requests()[-1]
+    assert entry["path"] == f"/v1/{path}"
+    counted = list(answer["usage"].values())[:2]
+    assert [entry["prompt_tokens"], entry["completion_tokens"]] == counted
+    assert all(counted)
+
+
+def test_a_short_response_may_be_asked_for_with_a_plain_text(server):
+    status, answer = post(server.url, {"model": "m", "input": "hello"}, path="responses")
+    assert (status, answer["output"][0]["content"][0]["text"]) == (200, "ok")
+
+
+def test_the_log_counts_what_a_scripted_answer_claims(server):
+    spent = {"input_tokens": 3, "cache_read_input_tokens": 40, "output_tokens": 5}
+    server.script(
+        Scripted(200, {"content": [], "usage": spent}),
+        Scripted(500, {"error": {"message": "no"}}),
+    )
+    for _ in range(2):
+        post(server.url, {"model": "m", "messages": []}, path="messages")
+    counts = [(e["prompt_tokens"], e["completion_tokens"]) for e in server.requests()[-2:]]
+    assert counts == [(43, 5), (None, None)]
+
+
+def test_anthropics_form_takes_a_key_in_either_header_and_words_its_errors():
+    body = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
+    with model_server(key="right", model="m") as server:
+        assert post(server.url, body, key="right", path="messages")[0] == 200
+        assert post(server.url, body, path="messages", **{"X-Api-Key": "right"})[0] == 200
+        status, refusal = post(server.url, body, key="wrong", path="messages")
+        assert (status, refusal["error"]["type"]) == (401, "authentication_error")
+        status, refusal = post(server.url, body | {"model": "n"}, key="right", path="messages")
+        assert (status, refusal["error"]["type"]) == (404, "not_found_error")
