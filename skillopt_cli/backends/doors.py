@@ -10,37 +10,58 @@ from skillopt_cli.core.task import ChatReply, ChatRequest
 from skillopt_cli.ports import ChatBackend
 
 
+def _always() -> bool:
+    return True
+
+
 class Doors:
-    """Shared by all backends of a run. Once closed, whoever comes waits for ever.
+    """Shared by all backends of a run. Once closed, whoever comes waits until they open again.
 
     Waiting rather than failing keeps the calls in flight alive: an error in one would cancel its
     siblings. Whoever closes the doors cancels the run when the last call has left.
+
+    Attributes:
+        inside: calls in flight.
     """
 
     def __init__(self) -> None:
-        self._open = asyncio.Event()
-        self._open.set()
-        self._inside = 0
+        self.inside = 0
+        self._open = True
+        self._news = asyncio.Event()
         self._when_empty: Callable[[], object] | None = None
 
     def close(self, when_empty: Callable[[], object]) -> None:
         """Begin no new call; `when_empty` is called once none is in flight, maybe at once."""
-        self._open.clear()
+        self._open = False
         self._when_empty = when_empty
         self._check()
 
-    async def enter(self) -> None:
-        """Pass, or wait for ever."""
-        await self._open.wait()
-        self._inside += 1
+    def open(self) -> None:
+        """Let those who wait begin their calls."""
+        self._open = True
+        self._when_empty = None
+        self._news.set()
+
+    async def enter(self, admitted: Callable[[], bool] = _always) -> None:
+        """Pass, or wait until the doors are open and it is `admitted`.
+
+        Args:
+            admitted: asked only while the doors are open, and again whenever a call has left; it
+                may close them.
+        """
+        while not (self._open and admitted()):
+            self._news.clear()
+            await self._news.wait()
+        self.inside += 1
 
     def leave(self) -> None:
         """A call ended, however it did."""
-        self._inside -= 1
+        self.inside -= 1
+        self._news.set()
         self._check()
 
     def _check(self) -> None:
-        if self._when_empty is not None and self._inside == 0:
+        if self._when_empty is not None and self.inside == 0:
             # The call that just left still has to be journaled: do not overtake it.
             asyncio.get_running_loop().call_soon(self._when_empty)
             self._when_empty = None

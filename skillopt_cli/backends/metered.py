@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from skillopt_cli.backends.wrapper import Wrapper
-from skillopt_cli.core.events import CallMade, Role
-from skillopt_cli.core.task import ChatReply, ChatRequest
+from skillopt_cli.core.errors import BackendError
+from skillopt_cli.core.events import CallFailed, CallMade, Role
+from skillopt_cli.core.task import ChatReply, ChatRequest, Usage
 from skillopt_cli.ports import ChatBackend, Emit
+
+Price = Callable[[Usage], float | None]
+"""What a call costs in US dollars, None where that is not known."""
+
+
+def unknown(usage: Usage) -> float | None:
+    """The price of a model that has none."""
+    return None
+
+
+def free(usage: Usage) -> float | None:
+    """The price of a model that costs nothing."""
+    return 0.0
 
 
 class Metered(Wrapper):
-    """Emits `CallMade` for every answered call."""
+    """Emits `CallMade` for every answered call, and `CallFailed` for every try that failed.
 
-    def __init__(self, inner: ChatBackend, role: Role, emit: Emit) -> None:
+    A try that was answered and is of no use costs like any other; its error brings the usage.
+    """
+
+    def __init__(self, inner: ChatBackend, role: Role, emit: Emit, price: Price = unknown) -> None:
         super().__init__(inner)
         self._role: Role = role
         self._emit = emit
+        self._price = price
 
     async def chat(self, request: ChatRequest) -> ChatReply:
-        """The inner reply, accounted for."""
-        reply = await self._inner.chat(request)
-        self._emit(CallMade(self._role, request.stage, reply.usage, turn=request.turn))
+        """The inner reply, accounted for; so is its failure."""
+        try:
+            reply = await self._inner.chat(request)
+        except BackendError as error:
+            usage = error.usage
+            usd = self._price(usage) if usage is not None else None
+            self._emit(CallFailed(self._role, request.stage, type(error).__name__, usage, usd))
+            raise
+        usd = self._price(reply.usage)
+        self._emit(CallMade(self._role, request.stage, reply.usage, usd, request.turn))
         return reply

@@ -7,25 +7,37 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
+from skillopt_cli.backends.budget import NOTHING, Budget
+from skillopt_cli.core.caps import Reserve
 from skillopt_cli.core.errors import (
     BackendUnusable,
+    BudgetExhausted,
     Indecisive,
     NoImprovement,
     RequestRefused,
     SkillOptError,
     TransientError,
 )
-from skillopt_cli.core.events import PreflightPassed, Role, RunFailed, RunFinished, RunStarted
+from skillopt_cli.core.events import (
+    Degraded,
+    PreflightPassed,
+    Role,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+)
+from skillopt_cli.core.ledger import PREFLIGHT
 from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import ChatRequest, Message, Split
 from skillopt_cli.engine.evaluate import evaluate, measure_arms, most_often
 from skillopt_cli.engine.loop import train
+from skillopt_cli.engine.spending import arms, only_training_left, reserve_for, told
 from skillopt_cli.ports import ChatBackend
 from skillopt_cli.stages import Run
 
-PREFLIGHT = Message("user", "Reply with the single word: ok")
+GREETING = Message("user", "Reply with the single word: ok")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +48,18 @@ class Session:
         seed: the skill training starts from, or the one to evaluate.
         started: the fact that opens the run; `done` is filled in from the checkpoint.
         chats: the model of each role, not behind the journal, to be opened and checked.
+        budget: what all calls of the run pass.
         checks: who to ask in place of it in that check, where it shall be tried less often.
+        warnings: what to say at the start.
     """
 
     run: Run
     seed: SkillDocument
     started: RunStarted
     chats: Mapping[Role, ChatBackend]
+    budget: Budget
     checks: Mapping[Role, ChatBackend] = field(default_factory=dict)
+    warnings: tuple[Degraded, ...] = ()
 
 
 async def train_session(session: Session) -> int:
@@ -53,13 +69,39 @@ async def train_session(session: Session) -> int:
         SkillOptError: the run ended before its plan; a `RunFailed` fact was stated.
     """
     async with _opened(session) as run:
-        state = await train(run, session.seed)
-        if run.config.evaluation.eval_test:
-            await measure_arms(run, _arms(run, session.seed, state))
+        state = await _trained(session)
+        async with session.budget.within():
+            await measure_arms(run, arms(run, session.seed, state))
         code = ending(run, state)
         best = state.best.mean(run.metric)
         run.emit(RunFinished(state.done, state.best_step, best, code))
     return code
+
+
+async def _trained(session: Session) -> TrainState:
+    """The end of the training.
+
+    Raises:
+        BudgetExhausted: a cap stopped it. What was kept of that for the final test went into a test
+            of the last checkpoint.
+    """
+    run, budget = session.run, session.budget
+    try:
+        async with budget.within(_reserve(session)):
+            return await train(run, session.seed)
+    except BudgetExhausted:
+        state = run.store.load_state()
+        if state is not None:
+            try:
+                async with budget.within():
+                    await measure_arms(run, arms(run, session.seed, state))
+            except BudgetExhausted as again:
+                run.emit(Degraded("test", f"it is not complete: {again.message}"))
+        raise
+
+
+def _reserve(session: Session) -> Reserve:
+    return reserve_for(session.run, session.seed) if session.budget.caps else NOTHING
 
 
 async def evaluate_session(session: Session, split: Split) -> Measured:
@@ -69,7 +111,8 @@ async def evaluate_session(session: Session, split: Split) -> Measured:
         Indecisive: too few attempts could be scored for the number to mean anything.
     """
     async with _opened(session) as run:
-        measured = await evaluate(run, session.seed, split)
+        async with session.budget.within():
+            measured = await evaluate(run, session.seed, split)
         if measured.coverage < run.rule.min_coverage:
             raise Indecisive(
                 f"only {measured.scored} of {measured.n} attempts could be scored{most_often(run)}",
@@ -88,31 +131,29 @@ def ending(run: Run, state: TrainState) -> int:
     return 0
 
 
-def _arms(run: Run, seed: SkillDocument, state: TrainState) -> dict[str, SkillDocument]:
-    arms = {"seed": seed, "best": state.best.skill, "final": state.current.skill}
-    if run.config.evaluation.eval_no_skill:
-        arms["no_skill"] = SkillDocument("")
-    return arms
-
-
 @asynccontextmanager
 async def _opened(session: Session) -> AsyncIterator[Run]:
     """The run with its backends open and checked; a failure inside is stated, then passed on."""
     run = session.run
     training = session.started.total_steps > 0
     run.emit(session.started)
+    for warning in session.warnings:
+        run.emit(warning)
     try:
+        _refuse_if_used_up(session, training=training)
         async with AsyncExitStack() as stack:
             for chat in session.chats.values():
                 if isinstance(chat, AbstractAsyncContextManager):
                     await stack.enter_async_context(chat)
-            for role, chat in session.chats.items():
-                await preflight(session.checks.get(role, chat), role)
-                run.emit(PreflightPassed(role, chat.name))
+            async with session.budget.within():
+                await _check_models(session)
             yield run
+    except BudgetExhausted as reached:
+        error = told(run, reached, session.started.run_id, training=training)
+        run.emit(_failed(error, resumable=training))
+        raise error from None
     except SkillOptError as error:
-        name = type(error).__name__
-        run.emit(RunFailed(name, error.message, error.hint, error.exit_code, resumable=training))
+        run.emit(_failed(error, resumable=training))
         raise
     except asyncio.CancelledError:
         run.emit(RunFailed("Interrupted", "stopped by the user", "", 130, resumable=training))
@@ -123,6 +164,36 @@ async def _opened(session: Session) -> AsyncIterator[Run]:
         raise
 
 
+def _failed(error: SkillOptError, *, resumable: bool) -> RunFailed:
+    name = type(error).__name__
+    return RunFailed(name, error.message, error.hint, error.exit_code, resumable)
+
+
+def _refuse_if_used_up(session: Session, *, training: bool) -> None:
+    """Begin nothing that a cap would stop at its first call.
+
+    Raises:
+        BudgetExhausted: it would.
+    """
+    refusal = session.budget.refusal()
+    if refusal is None and training and only_training_left(session.run, session.seed):
+        refusal = session.budget.refusal(_reserve(session))
+    if refusal is not None:
+        raise refusal
+
+
+async def _check_models(session: Session) -> None:
+    for role, chat in session.chats.items():
+        await preflight(session.checks.get(role, chat), role)
+        if (cap := session.budget.uncounted(role)) is not None:
+            raise BackendUnusable(
+                f"the {role} model does not say how many tokens a call takes, which run.{cap.name}"
+                " counts",
+                f"leave run.{cap.name} out, or count with --max-calls",
+            )
+        session.run.emit(PreflightPassed(role, chat.name))
+
+
 async def preflight(chat: ChatBackend, role: Role) -> None:
     """One tiny call, before anything is spent.
 
@@ -130,7 +201,7 @@ async def preflight(chat: ChatBackend, role: Role) -> None:
         FatalBackendError: the model cannot be used; retries of transient failures are included.
     """
     try:
-        await chat.chat(ChatRequest((PREFLIGHT,), stage="preflight"))
+        await chat.chat(ChatRequest((GREETING,), stage=PREFLIGHT))
     except TransientError as error:
         raise BackendUnusable(
             f"the {role} model does not answer: {error.message}", error.hint

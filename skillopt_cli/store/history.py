@@ -1,10 +1,10 @@
-"""Folds over the log: one record per step, and what the calls of a run cost."""
+"""A fold over the log: one record per step."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, get_args
 
 from skillopt_cli.core.edits import EditState
@@ -12,6 +12,7 @@ from skillopt_cli.core.events import (
     AppendixWritten,
     BaselineMeasured,
     BatchScored,
+    CallFailed,
     CallMade,
     CandidateMade,
     CheckpointSaved,
@@ -21,7 +22,6 @@ from skillopt_cli.core.events import (
     GateDecided,
     LearningRateChosen,
     PatchesProposed,
-    Role,
     RolloutFinished,
     RunEvent,
     RunStarted,
@@ -33,7 +33,7 @@ from skillopt_cli.core.events import (
     StepStarted,
 )
 from skillopt_cli.core.gate import Verdict
-from skillopt_cli.core.task import Usage
+from skillopt_cli.core.ledger import Spent
 
 Record = dict[str, Any]
 E = TypeVar("E", bound=RunEvent)
@@ -81,19 +81,6 @@ def fold_history(facts: Iterable[Stamped]) -> list[Record]:
     for fact in facts:
         history.add(fact)
     return history.records
-
-
-def spend(facts: Iterable[Stamped]) -> dict[Role, dict[str, Usage]]:
-    """What the paid calls cost, by role and stage, over all processes of the run. Pure.
-
-    Nothing is dropped: a call whose step was worked on again after a crash was still paid for.
-    """
-    totals: dict[Role, dict[str, Usage]] = {}
-    for fact in facts:
-        if isinstance(call := fact.event, CallMade):
-            stages = totals.setdefault(call.role, {})
-            stages[call.stage] = stages.get(call.stage, Usage()) + call.usage
-    return totals
 
 
 class History:
@@ -166,7 +153,7 @@ class _Step:
     results: dict[type, RunEvent] = field(default_factory=dict)
     running: dict[tuple[StageName, str], float] = field(default_factory=dict)
     seconds: dict[StageName, float] = field(default_factory=dict)
-    tokens: dict[str, Usage] = field(default_factory=dict)
+    spent: dict[str, Spent] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
     broken: int = 0
 
@@ -178,8 +165,9 @@ class _Step:
             case StageFinished(stage=stage, label=label):
                 took = fact.time - self.running.pop((stage, label), fact.time)
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + took
-            case CallMade(stage=name, usage=usage):
-                self.tokens[name] = self.tokens.get(name, Usage()) + usage
+            case CallMade() | CallFailed() as call:
+                booked = self.spent.get(call.stage, Spent())
+                self.spent[call.stage] = booked + Spent.of(call)
             case RolloutFinished(ending="broken"):
                 self.broken += 1
             case Degraded(where=where, reason=reason):
@@ -245,8 +233,24 @@ def _record_of(step: _Step, standing: _Standing) -> Record:
         "broken_attempts": step.broken,
         "degraded": sorted(step.degraded),  # calls in flight together end in any order
         "timing": {key: round(step.seconds.get(s, 0.0), 1) for key, s in _SECONDS.items()},
-        "tokens": {stage: asdict(usage) for stage, usage in sorted(step.tokens.items())},
+        "tokens": _tokens(step),
         "wall_time_s": round(step.latest - step.begun, 1),
+    }
+
+
+def _tokens(step: _Step) -> Record:
+    """What the calls of each stage cost; None for what no call of it reported."""
+    return {
+        stage: {
+            "calls": spent.calls,
+            "prompt_tokens": spent.prompt_tokens,
+            "completion_tokens": spent.completion_tokens,
+            "cached_tokens": spent.cached_tokens,
+            "reasoning_tokens": spent.reasoning_tokens,
+            # Without the dust of adding floats; a single token costs more than this drops.
+            "usd": None if spent.usd is None else round(spent.usd, 12),
+        }
+        for stage, spent in sorted(step.spent.items())
     }
 
 

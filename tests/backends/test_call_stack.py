@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from skillopt_cli.backends.budget import Budget, Past
+from skillopt_cli.backends.doors import Doors
 from skillopt_cli.backends.limited import Limited
 from skillopt_cli.backends.metered import Metered
+from skillopt_cli.backends.pacing import Pacer
 from skillopt_cli.backends.recorded import Recorded, call_key
 from skillopt_cli.backends.retrying import Retrying
-from skillopt_cli.backends.stack import CallPolicy, stack
+from skillopt_cli.backends.stack import CallPolicy, Shared, stack
 from skillopt_cli.backends.time_limited import TimeLimited
 from skillopt_cli.config.model_section import RetryConfig
 from skillopt_cli.core.errors import (
@@ -20,7 +23,7 @@ from skillopt_cli.core.errors import (
     RequestRefused,
     ServerFailed,
 )
-from skillopt_cli.core.events import CallMade, CallRetried
+from skillopt_cli.core.events import CallFailed, CallMade, CallRetried
 from skillopt_cli.core.task import ChatReply, ChatRequest, Message, Usage
 from skillopt_cli.testing.chat import FunctionChat, ScriptedChat
 
@@ -226,14 +229,33 @@ async def test_a_timeout_error_of_the_backends_own_passes_unchanged():
 # Metered
 
 
-async def test_answered_calls_are_metered_and_failed_ones_are_not():
+async def test_every_try_is_metered_and_priced():
     facts = []
-    chat = ScriptedChat([ChatReply("a", Usage(1, 2, 3)), ServerFailed("x")])
-    metered = Metered(chat, "optimizer", facts.append)
-    await metered.chat(ask())
-    with pytest.raises(ServerFailed):
-        await metered.chat(ask())
-    assert facts == [CallMade("optimizer", "rollout", Usage(1, 2, 3))]
+    chat = ScriptedChat([
+        ChatReply("a", Usage(1, 2, 3)),
+        ServerFailed("down"),
+        ServerFailed("an empty text", usage=Usage(1, 7, 0)),
+        AuthFailed("no"),
+    ])
+    metered = Metered(chat, "optimizer", facts.append, lambda usage: usage.prompt_tokens / 10)
+    await metered.chat(ask(turn=2))
+    for kind in (ServerFailed, ServerFailed, AuthFailed):
+        with pytest.raises(kind):
+            await metered.chat(ask())
+    assert facts == [
+        CallMade("optimizer", "rollout", Usage(1, 2, 3), 0.2, turn=2),
+        CallFailed("optimizer", "rollout", "ServerFailed"),
+        CallFailed("optimizer", "rollout", "ServerFailed", Usage(1, 7, 0), 0.7),
+        CallFailed("optimizer", "rollout", "AuthFailed"),
+    ]
+
+
+async def test_a_timeout_is_a_failed_try():
+    facts = []
+    backend = stacked(Gate(), Journal(), facts, timeout=0.01, retry=RetryConfig(max_attempts=1))
+    with pytest.raises(CallTimedOut):
+        await backend.chat(ask())
+    assert facts == [CallFailed("target", "rollout", "CallTimedOut")]
 
 
 # Recorded
@@ -318,8 +340,8 @@ class Session(FunctionChat):
 
 def stacked(backend, journal, facts, **policy):
     settings = {"role": "target", "workers": 2, "timeout": 5.0, "retry": QUICK, **policy}
-    live = stack(backend, CallPolicy(**settings), asyncio.Semaphore(8), facts.append)
-    return Recorded(live, journal)
+    shared = Shared(asyncio.Semaphore(8), Pacer(8), Budget((), Past(), facts.append), Doors())
+    return Recorded(stack(backend, CallPolicy(**settings), shared), journal)
 
 
 async def test_the_stack_is_its_backend_to_the_outside_and_opens_it():
@@ -341,12 +363,13 @@ async def test_the_stack_retries_meters_and_records():
     backend = stacked(ScriptedChat([RateLimited("slow"), "fine"]), journal, facts)
     reply = await backend.chat(ask())
     assert facts == [
+        CallFailed("target", "rollout", "RateLimited"),
         CallRetried("target", "rollout", "slow", 0.0),
         CallMade("target", "rollout", Usage(1)),
     ]
     assert list(journal.replies.values()) == [reply]
     assert await backend.chat(ask()) is reply
-    assert len(facts) == 2
+    assert len(facts) == 3
 
 
 async def test_a_reply_is_journaled_before_its_caller_sees_it():

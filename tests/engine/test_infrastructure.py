@@ -93,4 +93,4 @@ def test_a_refused_key_is_one_sentence_and_not_a_single_rollout() -> None:
     assert len(hint) == 1
     assert hint[0].startswith("hint: ")
     assert "Traceback" not in said
-    assert [f["kind"] for f in facts()] == ["run_started", "run_failed"]
+    assert [f["kind"] for f in facts()] == ["run_started", "call_failed", "run_failed"]
