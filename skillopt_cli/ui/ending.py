@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from skillopt_cli.core.errors import Interrupted
+from skillopt_cli.core.errors import BudgetExhausted, Interrupted
 from skillopt_cli.core.events import RunFailed, RunFinished, TestMeasured
+from skillopt_cli.ui.limits import cap_words
 from skillopt_cli.ui.reasons import why_no_change
+from skillopt_cli.ui.spend import money_words, spend_words
+from skillopt_cli.ui.summary import status
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import UNKNOWN, count, duration, one_line, out_of, score
 
@@ -29,12 +32,22 @@ def _broken_off(view: RunView, event: RunFailed) -> str:
     """How far a failed run came, and how it goes on; why it failed is the caller's to say."""
     planned = view.total_steps
     came = f"{view.done} of {count(planned, 'step')} recorded in " if planned else "after "
+    if event.exit_code == BudgetExhausted.exit_code:
+        came = f"{status_words(view)}, in " if planned else "budget exhausted after "
     text = f"Ended early: {came}{duration(view.wall_time)}"
     # An interruption is reported with this very advice.
     advised = "skillopt resume" in event.hint or event.exit_code == Interrupted.exit_code
     if not event.resumable or advised or view.run is None:
         return text
     return f"{text}; `skillopt resume {one_line(view.run.run_id)}` takes it up"
+
+
+def status_words(view: RunView) -> str:
+    """How the run stands: the status of `summary.json`, told in full for a budget."""
+    word = status(view)
+    if word != "budget" or not view.total_steps:
+        return word
+    return f"budget exhausted after {count(view.done, 'step')} of {view.total_steps}"
 
 
 def test_line(view: RunView) -> str:
@@ -91,19 +104,31 @@ def finish_line(view: RunView, event: RunFinished) -> str:
 
 
 def spend_lines(view: RunView) -> tuple[str, ...]:
-    """What was spent, and what went wrong on the way; the second line only when something did."""
-    spend = (
-        f"Spent: target {view.spent_by('target').line}; optimizer {view.spent_by('optimizer').line}"
-    )
+    """What was spent, of which caps, and what went wrong; the latter only where there is any."""
+    caps = ", ".join(words for words, _ in cap_words(view))
     trouble = trouble_words(view)
-    return (spend, f"Trouble: {trouble}") if trouble else (spend,)
+    return (
+        f"Spent: {spend_by_role(view)}",
+        *((f"Caps: {caps}",) if caps else ()),
+        *((f"Trouble: {trouble}",) if trouble else ()),
+    )
+
+
+def spend_by_role(view: RunView) -> str:
+    """What each role's calls cost and, where both cost money, all together."""
+    roles = {role: view.spent_by(role) for role in ("target", "optimizer")}
+    said = "; ".join(f"{role} {spend_words(spent)}" for role, spent in roles.items())
+    both = all(spent.usd for spent in roles.values())
+    return f"{said}; in all {money_words(view.spent)}" if both else said
 
 
 def trouble_words(view: RunView) -> str:
     """Retries, broken attempts and degraded paths, counted; empty when there were none."""
     retries = sum(view.retries.values())
+    given_up = max(0, sum(view.failed.values()) - retries)
     parts = [
         f"{retries} {'retry' if retries == 1 else 'retries'}" if retries else "",
+        f"{count(given_up, 'call')} given up" if given_up else "",
         count(view.broken_total, "broken attempt") if view.broken_total else "",
         *(f"{n} degraded {one_line(where)}" for where, n in view.degraded_by_place.items()),
     ]

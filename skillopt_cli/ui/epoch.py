@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, assert_never
 
 from skillopt_cli.core.events import EpochCompared, MemoryWritten, SlowUpdateDecided
-from skillopt_cli.ui.folding import EpochFact
+from skillopt_cli.ui.kinds import EpochFact
 from skillopt_cli.ui.parts import EpochView
 from skillopt_cli.ui.verdict import gate_line
 from skillopt_cli.ui.words import count, score

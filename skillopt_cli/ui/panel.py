@@ -12,25 +12,21 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.events import RunFailed
 from skillopt_cli.ui.data import luck_note, used_words
-from skillopt_cli.ui.ending import (
-    ending_lines,
-    metric_label,
-    test_label,
-    test_words,
-    trouble_words,
-)
-from skillopt_cli.ui.epoch import slow_words
-from skillopt_cli.ui.parts import StageView, StepView
-from skillopt_cli.ui.verdict import gate_parts
+from skillopt_cli.ui.ending import ending_lines, metric_label
+from skillopt_cli.ui.limits import width_words
+from skillopt_cli.ui.parts import StageView
+from skillopt_cli.ui.rows import cost_rows, decision_rows, edit_rows, epoch_rows, line
 from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import count, duration, edit_words, one_line, out_of, score
+from skillopt_cli.ui.words import count, duration, one_line, out_of, score
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _ASCII_BLOCKS = ".:-=+*#@"
-_FIXED_ROWS = 15
+_FIXED_ROWS = 11
+"""Rows that are neither decisions, nor edits, nor costs, at most."""
+_ROOMY = 24
+"""Rows of a screen that has room for what does not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +42,20 @@ class RunPanel:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw within `options.max_width`; fewer decisions and edits on a low screen."""
-        room = max(2, min(10, (options.height or options.size.height) - _FIXED_ROWS))
-        plain = options.ascii_only
-        decisions = _decision_rows(self.view, max(1, room // 2))
-        decisions += _epoch_rows(self.view)
-        edits = _edit_rows(self.view, max(1, room - len(decisions)))
+        plain, width = options.ascii_only, options.max_width
+        height = options.height or options.size.height
+        costs = list(cost_rows(self.view, width))
+        room = max(2, min(10, height - _FIXED_ROWS - len(costs)))
+        decisions = decision_rows(self.view, max(1, room // 2))
+        decisions += epoch_rows(self.view)
+        edits = edit_rows(self.view, max(1, room - len(decisions)))
         parts: list[RenderableType] = [
-            *_facts(self.view),
+            *_facts(self.view, roomy=height >= _ROOMY),
             _progress(self.view, self.now, plain),
-            _scores(self.view, plain, options.max_width),
+            _scores(self.view, plain, width),
             *decisions,
             *edits,
-            *_costs(self.view),
+            *costs,
             _clock(self.view, self.now),
         ]
         yield Panel(
@@ -80,7 +78,7 @@ class FinalPanel:
         plain = options.ascii_only
         end = self.view.ending
         lines: list[RenderableType] = [_scores(self.view, plain, options.max_width)]
-        lines += [*_decision_rows(self.view, 5), *_epoch_rows(self.view)]
+        lines += [*decision_rows(self.view, 5), *epoch_rows(self.view)]
         if end is None:
             lines.append(Text("the display closed before the run ended", style="yellow"))
         else:
@@ -103,22 +101,20 @@ def _title(view: RunView) -> Text:
     return Text(f"skillopt {name}", style="bold", overflow="ellipsis", no_wrap=True)
 
 
-def _line(*parts: str | tuple[str, str]) -> Text:
-    return Text.assemble(*parts, overflow="ellipsis", no_wrap=True)
-
-
-def _facts(view: RunView) -> Iterator[Text]:
+def _facts(view: RunView, *, roomy: bool) -> Iterator[Text]:
     run = view.run
     if run is None:
         return
-    yield _line(("data    ", "dim"), one_line(run.data))
+    yield line(("data    ", "dim"), one_line(run.data))
     if used := used_words(run):
-        yield _line(("tasks   ", "dim"), used)
+        yield line(("tasks   ", "dim"), used)
     if note := luck_note(run):
-        yield _line(("note    ", "dim"), (note, "yellow"))
-    yield _line(
+        yield line(("note    ", "dim"), (note, "yellow"))
+    yield line(
         ("models  ", "dim"), f"target {one_line(run.target)}, optimizer {one_line(run.optimizer)}"
     )
+    if run.limits and roomy:
+        yield line(("limits  ", "dim"), width_words(run.limits))
 
 
 def _progress(view: RunView, now: float, plain: bool) -> Table:
@@ -172,7 +168,7 @@ def _scores(view: RunView, plain: bool, width: int) -> Text:
     standing = view.standing
     came = f" (step {standing.best_step})" if standing.best_step else ""
     reach = f" {out_of(view.baseline.scored, view.baseline.n)}" if view.baseline else ""
-    return _line(
+    return line(
         ("score   ", "dim"),
         f"base {score(base)} best ",
         (score(standing.best), "bold green" if standing.best_step else "bold"),
@@ -199,81 +195,12 @@ def sparkline(values: Sequence[float | None], *, limit: int = 40, plain: bool = 
     )
 
 
-def _decision_rows(view: RunView, limit: int) -> list[Text]:
-    """The last decisions, newest last, with the tasks each candidate fixed (+) and broke (-)."""
-    rows = []
-    for step in [s for s in view.steps if s.action is not None][-limit:]:
-        style = "green" if step.accepted else "yellow"
-        if step.action == "reject":
-            style = "red"
-        rows.append(_line(("gate    ", "dim"), f"{step.number:>3}  ", (_decision(step), style)))
-    return rows
-
-
-def _decision(step: StepView) -> str:
-    if step.gate is None:
-        return f"skipped: {one_line(step.skipped or '')}"
-    decision = step.gate.decision
-    said, word, aside = gate_parts(decision)
-    # The verdict first, since a narrow screen cuts the end of the line.
-    line = f"{word}  {said.removeprefix('val score ')}"
-    if decision.early or decision.verdict in ("indecisive", "no_op"):
-        return f"{line}  {aside}".rstrip()
-    flips = f"+{len(decision.fixed)} -{len(decision.broke)} tasks"
-    return f"{line}  {flips}{f'  {aside}' if aside else ''}"
-
-
-def _edit_rows(view: RunView, limit: int) -> list[Text]:
-    """Edits of the newest step that has some: taken, turned down, or still being weighed."""
-    step = next((s for s in reversed(view.steps) if s.outcomes), None)
-    if step is None:
-        return []
-    rows = []
-    for outcome in step.outcomes[:limit]:
-        sign, state, style = _fate(step, outcome)
-        words = f"{state}{edit_words(outcome.edit, 60)}"
-        rows.append(_line(("edit    ", "dim"), f"{step.number:>3}  ", (f"{sign} {words}", style)))
-    hidden = len(step.outcomes) - len(rows)
-    if hidden > 0 and rows:
-        rows[-1].append(f"  (+{hidden} more)", style="dim")
-    return rows
-
-
-def _fate(step: StepView, outcome: EditOutcome) -> tuple[str, str, str]:
-    """What became of an edit: sign, word and style. What is not in the skill has an `x`."""
-    if outcome.state != "applied":
-        return "x", f"{outcome.state}: ", "dim"
-    if step.accepted:
-        return "+", "", "green"
-    if step.action is None:
-        return "?", "", ""
-    return "x", "rejected: " if step.action == "reject" else "not accepted: ", "red"
-
-
-def _epoch_rows(view: RunView) -> list[Text]:
-    """What the newest epoch's end did to the guidance region."""
-    slow = next((e.slow for e in reversed(view.epochs) if e.slow is not None), None)
-    words = slow_words(slow) if slow else ""
-    return [_line(("epoch   ", "dim"), f"{slow.epoch:>3}  {words}")] if slow and words else []
-
-
-def _costs(view: RunView) -> Iterator[Text]:
-    for role in ("target", "optimizer"):
-        yield _line(("spent   ", "dim"), f"{role} {view.spent_by(role).line}")
-    trouble = trouble_words(view)
-    yield _line(("trouble ", "dim"), (trouble or "none", "yellow" if trouble else "dim"))
-    if test := test_words(view):
-        yield _line(("test    ", "dim"), f"{test}{test_label(view)}")
-    if view.stopped:
-        yield _line(("stopped ", "dim"), (one_line(view.stopped), "yellow"))
-
-
 def _clock(view: RunView, now: float) -> Text:
     running = view.run is not None and view.ending is None
-    since = max(0.0, now - view.busy_until) if running else 0.0
+    since = max(0.0, now - view.worked.latest) if running else 0.0
     saved = f", {count(view.rollouts_saved, 'rollout')} saved" if view.rollouts_saved else ""
     recalled = f", {view.recalled} recalled" if view.recalled else ""
-    return _line(
+    return line(
         ("time    ", "dim"),
         f"{duration(view.wall_time + since)}, {count(view.made, 'rollout')} made{recalled}{saved}",
     )

@@ -1,8 +1,7 @@
-"""The parts of a `RunView`: what is known of a step, of a stage at work, and of what was spent."""
+"""The parts of a `RunView`: what is known of a step, of an epoch, of a stage at work."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from skillopt_cli.core.edits import EditOutcome
@@ -20,74 +19,9 @@ from skillopt_cli.core.events import (
     StageName,
     StepStarted,
 )
-from skillopt_cli.core.task import Usage
+from skillopt_cli.core.ledger import Ledger, Spent
 
 StageKey = tuple[int, StageName, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Spend:
-    """Calls paid for. A token count is None when no call reported it.
-
-    Attributes:
-        silent: calls without a full token count; the sums are then lower bounds.
-    """
-
-    calls: int = 0
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    silent: int = 0
-
-    def plus(self, usage: Usage) -> Spend:
-        """This spend and one more call's usage."""
-        counted = usage.prompt_tokens is not None and usage.completion_tokens is not None
-        return self + Spend(
-            usage.calls,
-            usage.prompt_tokens,
-            usage.completion_tokens,
-            0 if counted else usage.calls,
-        )
-
-    def __add__(self, other: Spend) -> Spend:
-        return Spend(
-            self.calls + other.calls,
-            _sum(self.prompt_tokens, other.prompt_tokens),
-            _sum(self.completion_tokens, other.completion_tokens),
-            self.silent + other.silent,
-        )
-
-    def __sub__(self, part: Spend) -> Spend:
-        """What is left of this spend without a part of it; a count is None where it was never."""
-        return Spend(
-            self.calls - part.calls,
-            _less(self.prompt_tokens, part.prompt_tokens),
-            _less(self.completion_tokens, part.completion_tokens),
-            self.silent - part.silent,
-        )
-
-    @property
-    def total_tokens(self) -> int | None:
-        """Prompt and completion tokens together, None when neither was reported."""
-        return _sum(self.prompt_tokens, self.completion_tokens)
-
-    @property
-    def line(self) -> str:
-        """The spend in words; a sum with gaps is marked as a lower bound."""
-        calls = f"{self.calls:,} call" + ("" if self.calls == 1 else "s")
-        if not self.calls:
-            return calls
-        if self.total_tokens is None:
-            return f"{calls}, tokens unknown"
-        floor = "at least " if self.silent else ""
-        return f"{calls}, {floor}{self.total_tokens:,} tokens"
-
-
-def _sum(a: int | None, b: int | None) -> int | None:
-    return None if a is None and b is None else (a or 0) + (b or 0)
-
-
-def _less(a: int | None, b: int | None) -> int | None:
-    return None if a is None else a - (b or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +123,8 @@ class StepView:
         skipped: why there was no candidate worth measuring.
         measured: attempts on the selection split, those in flight when the verdict was settled
             included.
-        spend: by role and stage, the end of the step's epoch included; what an interrupted process
-            paid for the step before it was begun anew is not.
+        ledger: its calls, those of the end of its epoch included; what an interrupted process paid
+            for the step before it was begun anew is not.
         broken: attempts without a score, at the end of the step's epoch too.
         degraded: weaker paths taken, `where: reason`.
     """
@@ -210,7 +144,7 @@ class StepView:
     measured: int = 0
     gate: GateDecided | None = None
     standing: Standing | None = None
-    spend: Mapping[tuple[Role, str], Spend] = field(default_factory=dict)
+    ledger: Ledger = field(default_factory=Ledger)
     broken: int = 0
     degraded: tuple[str, ...] = ()
 
@@ -247,9 +181,9 @@ class StepView:
         """Whether the step's candidate became the current skill."""
         return self.gate is not None and self.gate.decision.accepted
 
-    def spent_by(self, role: Role) -> Spend:
+    def spent_by(self, role: Role) -> Spent:
         """What a role's calls in this step cost."""
-        return sum((s for (r, _), s in self.spend.items() if r == role), Spend())
+        return self.ledger.by_role(role)
 
     @property
     def outcomes(self) -> tuple[EditOutcome, ...]:

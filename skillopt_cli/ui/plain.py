@@ -17,50 +17,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TextIO, assert_never
 
-from skillopt_cli.core.events import (
-    AppendixWritten,
-    BaselineMeasured,
-    BatchScored,
-    BudgetSpent,
-    CallFailed,
-    CallMade,
-    CallRetried,
-    CandidateMade,
-    CheckpointSaved,
-    Degraded,
-    DriftAllowed,
-    EditsChosen,
-    EditsMerged,
-    GateDecided,
-    LearningRateChosen,
-    PaceChanged,
-    ParameterRefused,
-    PatchesProposed,
-    PreflightPassed,
-    RolloutFinished,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    StageFinished,
-    StageStarted,
-    Stamped,
-    StepSkipped,
-    StepStarted,
-    StoppedEarly,
-    SubscriberDropped,
-    TestMeasured,
-)
+from skillopt_cli.core import events as ev
 from skillopt_cli.ui.data import data_words, luck_note
 from skillopt_cli.ui.ending import ending_lines
 from skillopt_cli.ui.epoch import epoch_lines
-from skillopt_cli.ui.folding import (
-    EpochFact,
-    ResultFact,
-    RunFact,
-    StepFact,
-    WorkFact,
-    apply,
-)
+from skillopt_cli.ui.folding import apply
+from skillopt_cli.ui.kinds import CallFact, EpochFact, ResultFact, RunFact, StepFact, WorkFact
+from skillopt_cli.ui.limits import call_lines, limits_words
 from skillopt_cli.ui.notes import appendix_words
 from skillopt_cli.ui.parts import StageView
 from skillopt_cli.ui.rates import rate_note, rate_words
@@ -87,7 +50,7 @@ class PlainLines:
         self._told = sum(self._view.retries.values())
         self._told_at: float | None = None
 
-    def __call__(self, fact: Stamped) -> None:
+    def __call__(self, fact: ev.Stamped) -> None:
         """Say what the fact says, if it is worth a line."""
         before, self._view = self._view, apply(self._view, fact)
         lines = (*self._retries(fact), *lines_of(before, self._view, fact))
@@ -96,11 +59,11 @@ class PlainLines:
             self._stream.write(_fitting(text, self._stream))
             self._stream.flush()
 
-    def _retries(self, fact: Stamped) -> Lines:
+    def _retries(self, fact: ev.Stamped) -> Lines:
         """A summary of the retries not told yet, when it is time for one."""
         total = sum(self._view.retries.values())
         last = self._view.last_retry
-        ends = isinstance(fact.event, RunFinished | RunFailed)
+        ends = isinstance(fact.event, ev.RunFinished | ev.RunFailed)
         rested = self._told_at is None or fact.time - self._told_at >= RETRY_PAUSE
         if last is None or total == self._told or not (rested or ends):
             return ()
@@ -108,13 +71,15 @@ class PlainLines:
         return (f"Retries: {total} so far, last of the {last.role}: {one_line(last.reason)}",)
 
 
-def lines_of(before: RunView, after: RunView, fact: Stamped) -> Lines:
+def lines_of(before: RunView, after: RunView, fact: ev.Stamped) -> Lines:
     """The lines a fact is worth, given the view before and after it. Pure."""
     event = fact.event
     if isinstance(event, RunFact):
         return _run_lines(after, event)
     if isinstance(event, WorkFact):
         return _work_lines(before, event)
+    if isinstance(event, CallFact):
+        return call_lines(event)
     if isinstance(event, StepFact):
         return tuple(f"{_tag(after, event.step)} {line}" for line in _step_lines(after, event))
     if isinstance(event, EpochFact):
@@ -126,21 +91,21 @@ def lines_of(before: RunView, after: RunView, fact: Stamped) -> Lines:
 
 def _run_lines(view: RunView, event: RunFact) -> Lines:
     match event:
-        case RunStarted():
+        case ev.RunStarted():
             return _start_lines(event)
-        case PreflightPassed():
+        case ev.PreflightPassed():
             return (f"Preflight: {event.role} {one_line(event.model)} answers",)
-        case DriftAllowed():
+        case ev.DriftAllowed():
             changes = "; ".join(one_line(change) for change in event.changes)
             return (f"Drift allowed: {changes}",)
-        case SubscriberDropped():
+        case ev.SubscriberDropped():
             return (f"Display dropped: {one_line(event.name)}: {one_line(event.reason)}",)
-        case RunFinished() | RunFailed():
+        case ev.RunFinished() | ev.RunFailed():
             return ending_lines(view, event)
     assert_never(event)
 
 
-def _start_lines(event: RunStarted) -> Lines:
+def _start_lines(event: ev.RunStarted) -> Lines:
     plan = (
         f", {count(event.total_steps, 'step')} in {count(event.epochs, 'epoch')}"
         if event.total_steps
@@ -151,6 +116,7 @@ def _start_lines(event: RunStarted) -> Lines:
         f"Run: {one_line(event.benchmark)} {one_line(event.run_id)}{plan}, "
         f"gate metric {one_line(event.metric)}",
         f"Models: target {one_line(event.target)}, optimizer {one_line(event.optimizer)}",
+        *((f"Limits: {limits_words(event.limits)}",) if event.limits else ()),
         *((f"Note: {note}",) if (note := luck_note(event)) else ()),
     )
     if not event.done:
@@ -160,20 +126,18 @@ def _start_lines(event: RunStarted) -> Lines:
 
 def _work_lines(before: RunView, event: WorkFact) -> Lines:
     match event:
-        case StageStarted():
+        case ev.StageStarted():
             return _stage_lines(before, event)
-        case StageFinished():
+        case ev.StageFinished():
             key = (event.step, event.stage, event.label)
             ended = (stage for stage in before.stages if stage.key == key)
             return tuple(_broken_line(before, s) for s in ended if s.broken)
-        case RolloutFinished() | CallMade() | CallFailed() | CallRetried():
-            return ()
-        case ParameterRefused() | PaceChanged() | BudgetSpent():
+        case ev.RolloutFinished():
             return ()
     assert_never(event)
 
 
-def _stage_lines(view: RunView, event: StageStarted) -> Lines:
+def _stage_lines(view: RunView, event: ev.StageStarted) -> Lines:
     """A line for work that may keep a reader waiting and that no later line announces."""
     amount = f"{count(event.total, 'item')}, {count(event.workers, 'worker')}..."
     if event.stage == "test":
@@ -192,31 +156,31 @@ def _broken_line(view: RunView, stage: StageView) -> str:
 
 def _step_lines(view: RunView, event: StepFact) -> Lines:
     match event:
-        case StepStarted() | EditsMerged():
+        case ev.StepStarted() | ev.EditsMerged():
             return ()
-        case BatchScored():
+        case ev.BatchScored():
             soft = view.run is not None and view.run.metric == "soft"
             part = "" if event.scored == event.n else f" ({event.scored} of {event.n} scored)"
             mean = score(event.soft if soft else event.hard)
             kind = " (hard)" if view.run is not None and view.run.metric == "mixed" else ""
             return (f"Score: {mean}{kind} -> Reflect...{part}",)
-        case PatchesProposed():
+        case ev.PatchesProposed():
             patches = event.failure_patches + event.success_patches
             asked = f" ({event.asked} asked for)" if patches < event.asked else ""
             word = "patch" if patches == 1 else "patches"
             return (f"{patches} edit {word} generated{asked}",)
-        case LearningRateChosen():
+        case ev.LearningRateChosen():
             return (f"Learning rate: {rate_words(event)}",)
-        case EditsChosen():
+        case ev.EditsChosen():
             left = f", {len(event.dropped)} left out" if event.dropped else ""
             return (f"Selected {count(len(event.chosen), 'edit')} {_rate(view, event.step)}{left}",)
-        case AppendixWritten():
+        case ev.AppendixWritten():
             return (appendix_words(event),)
-        case CandidateMade():
+        case ev.CandidateMade():
             return _outcome_lines(event)
-        case StepSkipped():
+        case ev.StepSkipped():
             return (f"Skip: {one_line(event.reason)}",)
-        case GateDecided():
+        case ev.GateDecided():
             return (f"Gate: {gate_line(event.decision)}",)
     assert_never(event)
 
@@ -225,7 +189,7 @@ def _rate(view: RunView, number: int) -> str:
     return f"({rate_note(next((s for s in view.steps if s.number == number), None))})"
 
 
-def _outcome_lines(event: CandidateMade) -> Lines:
+def _outcome_lines(event: ev.CandidateMade) -> Lines:
     """What became of the chosen edits, when not all of them were applied."""
     states = Counter(o.state for o in event.outcomes if o.state != "over_budget")
     if set(states) <= {"applied"}:
@@ -237,16 +201,16 @@ def _outcome_lines(event: CandidateMade) -> Lines:
 
 def _result_lines(before: RunView, event: ResultFact) -> Lines:
     match event:
-        case BaselineMeasured():
+        case ev.BaselineMeasured():
             return (f"Baseline: val score {score(event.value)} ({out_of(event.scored, event.n)})",)
-        case Degraded():
+        case ev.Degraded():
             known = event.where in before.degraded_by_place
             return (
                 () if known else (f"Degraded: {one_line(event.where)}: {one_line(event.reason)}",)
             )
-        case StoppedEarly():
+        case ev.StoppedEarly():
             return (f"Stopped early: {one_line(event.reason)}",)
-        case CheckpointSaved() | TestMeasured():
+        case ev.CheckpointSaved() | ev.TestMeasured():
             return ()
     assert_never(event)
 

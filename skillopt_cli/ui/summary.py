@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Literal
 
-from skillopt_cli.core.events import Means, Role, RunFailed, Stamped
+from skillopt_cli.core.events import Means, RunFailed, Stamped
+from skillopt_cli.ui.costs import Document, cost_entries
 from skillopt_cli.ui.folding import fold
-from skillopt_cli.ui.parts import Spend, StepView
+from skillopt_cli.ui.parts import StepView
 from skillopt_cli.ui.reasons import why_no_change
 from skillopt_cli.ui.view import RunView
 
 SCHEMA = 1
 
 Status = Literal["running", "finished", "stopped_early", "budget", "interrupted", "failed"]
-Document = dict[str, Any]
 
 _TESTS = {
     "baseline_test": "seed",
@@ -33,9 +33,9 @@ def summarise(view: RunView) -> Document:
     """The content of `summary.json` for a folded run.
 
     Scores are in [0, 1] and None when unknown; each comes with `n` (tasks asked for), `scored` and
-    `coverage`, and where the log names it with the digest of the text it was measured on. Token
-    counts are None when no call reported them; `silent_calls` had no full count. Key names follow
-    the published `summary.json` where the meaning is the same.
+    `coverage`, and where the log names it with the digest of the text it was measured on. Costs are
+    those of `cost_entries`. Key names follow the published `summary.json` where the meaning is the
+    same.
     """
     return {
         "schema": SCHEMA,
@@ -58,9 +58,7 @@ def summarise(view: RunView) -> Document:
         "rollouts_saved": view.rollouts_saved,
         "broken": _broken(view),
         "degraded": view.degraded_by_place,
-        "retries": _retries(view.retries),
-        "token_summary": _by_stage(view.spend),
-        "token_summary_by_role": _by_role(view),
+        **cost_entries(view),
         "drift_allowed": list(view.drift),
         "wall_time_s": round(view.wall_time, 3),
     }
@@ -209,34 +207,4 @@ def _broken(view: RunView) -> Document:
         "total": view.broken_total,
         "by_stage": dict(sorted(stages.items())),
         "reasons": view.broken_reasons,
-    }
-
-
-def _retries(retries: Mapping[Role, int]) -> Document:
-    return {"total": sum(retries.values()), "by_role": dict(sorted(retries.items()))}
-
-
-def _by_stage(spend: Mapping[tuple[Role, str], Spend]) -> Document:
-    stages: dict[str, Spend] = {}
-    for (_, stage), spent in spend.items():
-        stages[stage] = stages.get(stage, Spend()) + spent
-    total = sum(stages.values(), Spend())
-    return {stage: spend_document(s) for stage, s in sorted(stages.items())} | {
-        "_total": spend_document(total)
-    }
-
-
-def _by_role(view: RunView) -> Document:
-    roles: tuple[Role, ...] = ("optimizer", "target")
-    return {role: spend_document(view.spent_by(role)) for role in roles}
-
-
-def spend_document(spend: Spend) -> Document:
-    """A spend as JSON; token counts are None when no call reported them."""
-    return {
-        "calls": spend.calls,
-        "prompt_tokens": spend.prompt_tokens,
-        "completion_tokens": spend.completion_tokens,
-        "total_tokens": spend.total_tokens,
-        "silent_calls": spend.silent,
     }

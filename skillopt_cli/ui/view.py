@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from skillopt_cli.core.events import (
     BaselineMeasured,
     CallRetried,
     CheckpointSaved,
     Degraded,
+    PaceChanged,
+    ParameterRefused,
     Role,
     RunFailed,
     RunFinished,
@@ -18,15 +21,18 @@ from skillopt_cli.core.events import (
     SubscriberDropped,
     TestMeasured,
 )
+from skillopt_cli.core.ledger import Ledger, Spent, Worked
 from skillopt_cli.ui.parts import (
     NO_STANDING,
     EpochView,
-    Spend,
     StageKey,
     StageView,
     Standing,
     StepView,
 )
+
+TESTING = 1_000_000_000
+"""Where in the run something happened, when it was during the final tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +51,15 @@ class RunView:
         standing: scores of the current and the best skill under the gate metric.
         stages: stages at work, in the order they began; more than one when they overlap.
         tests: by label (seed, best, final, no_skill, eval).
+        ledger: all calls, over all processes of the run.
+        failed: tries of calls that came to nothing, by the error's class.
+        refused: optional parameters that models do not take.
+        pace: how fast a provider's model may be asked, by both, as last said.
         broken: attempts without a score, by stage and reason.
         degraded: weaker paths taken, by step (0 before the first, `TESTING` in tests) and place.
         time: of the latest fact, in Unix seconds.
         deserted: whether the last process is gone without having stated an ending.
-        began, worked: start of the newest process, and seconds of work in the earlier ones.
+        worked: time at work, over all processes.
     """
 
     run: RunStarted | None = None
@@ -62,9 +72,12 @@ class RunView:
     epochs: tuple[EpochView, ...] = ()
     stages: tuple[StageView, ...] = ()
     tests: Mapping[str, TestMeasured] = field(default_factory=dict)
-    spend: Mapping[tuple[Role, str], Spend] = field(default_factory=dict)
+    ledger: Ledger = field(default_factory=Ledger)
     retries: Mapping[Role, int] = field(default_factory=dict)
     last_retry: CallRetried | None = None
+    failed: Mapping[str, int] = field(default_factory=dict)
+    refused: tuple[ParameterRefused, ...] = ()
+    pace: Mapping[tuple[str, str], PaceChanged] = field(default_factory=dict)
     made: int = 0
     recalled: int = 0
     broken: Mapping[StageKey, Mapping[str, int]] = field(default_factory=dict)
@@ -77,14 +90,29 @@ class RunView:
     deserted: bool = False
     ending: RunFinished | RunFailed | None = None
     time: float = 0.0
-    began: float = 0.0
-    worked: float = 0.0
-    busy_until: float = 0.0
+    worked: Worked = field(default_factory=Worked)
 
     @property
     def step(self) -> StepView | None:
         """The newest step."""
         return self.steps[-1] if self.steps else None
+
+    @property
+    def working(self) -> StepView | None:
+        """The step that what happens now belongs to; None in the baseline and in the tests."""
+        step = self.step
+        return step if step and step.number == self.at and step.ended is None else None
+
+    def noted(self, number: int, **known: Any) -> RunView:
+        """The view with more known of a step, which is made when its start is not in the log."""
+        if number < 1:
+            return self
+        if self.steps and self.steps[-1].number == number:
+            # Nearly always, and a log may hold a million calls.
+            return replace(self, steps=(*self.steps[:-1], replace(self.steps[-1], **known)))
+        others = {step.number: step for step in self.steps}
+        others[number] = replace(others.get(number) or StepView(number), **known)
+        return replace(self, steps=tuple(others[n] for n in sorted(others)))
 
     @property
     def total_steps(self) -> int:
@@ -133,11 +161,16 @@ class RunView:
     @property
     def wall_time(self) -> float:
         """Seconds of work over all processes, up to the latest fact."""
-        return self.worked + max(0.0, self.busy_until - self.began)
+        return self.worked.seconds
 
-    def spent_by(self, role: Role) -> Spend:
+    def spent_by(self, role: Role) -> Spent:
         """What a role's calls cost."""
-        return sum((s for (r, _), s in self.spend.items() if r == role), Spend())
+        return self.ledger.by_role(role)
+
+    @property
+    def spent(self) -> Spent:
+        """What all calls cost, over all processes of the run."""
+        return self.ledger.total
 
     def left(self, now: float) -> float | None:
         """Seconds until the last step is recorded, tests not included; None before the first is."""

@@ -80,6 +80,17 @@ def duration(seconds: float | None) -> str:
     return f"{whole // 3600}h {whole % 3600 // 60:02d}m"
 
 
+def dollars(usd: float) -> str:
+    """US dollars with cents; a small amount with three digits that count, so that it is not zero.
+
+    `$1,234.50`, `$0.12`, `$0.0285`.
+    """
+    if not 0 < usd < 0.1:
+        return f"${usd:,.2f}"
+    whole, cents = f"{usd:.{2 - math.floor(math.log10(usd))}f}".split(".")
+    return f"${whole}.{cents.rstrip('0').ljust(2, '0')}"
+
+
 def edit_words(edit: Edit, limit: int = 60) -> str:
     """An edit in words; each of its texts takes at most `limit` characters."""
     verb = _VERBS.get(edit.op, one_line(edit.op) or "(no operation)")

@@ -11,6 +11,8 @@ from skillopt_cli.core.task import Usage
 
 START = 1_800_000_000.0
 
+LIMITS = ev.Limits(4, 16, 64, (("max_usd", 0.05), ("max_calls", 1000)))
+
 TIDY = Edit("append", "Answer with one to three words.", support=5, source="failure")
 COPY = Edit("replace", "Copy the span.", "Answer.", support=2, source="success")
 GONE = Edit("delete", target="No such line", support=1)
@@ -38,6 +40,7 @@ def begun(done: int = 0, **changes: object) -> ev.RunStarted:
         "n_selection": 20,
         "n_test": 100,
         "metric": "hard",
+        "limits": LIMITS,
     }
     return ev.RunStarted(**(known | changes))  # type: ignore[arg-type]
 
@@ -71,7 +74,7 @@ def attempts(
         made.append(
             ev.RolloutFinished(step, stage, f"t{i}", won, won, "answered", False, "", label)
         )
-        made.append(ev.CallMade("target", stage, Usage(1, 100, 5)))
+        made.append(ev.CallMade("target", stage, Usage(1, 100, 5, 60), 0.0005))
     return made
 
 
@@ -183,6 +186,17 @@ def retries(n: int = 3) -> list[ev.RunEvent]:
     return [ev.CallRetried("target", "rollout", "HTTP 429", 1.0) for _ in range(n)]
 
 
+def limited() -> list[ev.RunEvent]:
+    """A service that holds a model back, a parameter it does not take, and a mark passed."""
+    return [
+        ev.ParameterRefused("optimizer", "big-model", "temperature"),
+        ev.CallFailed("target", "rollout", "RateLimited"),
+        ev.CallFailed("target", "rollout", "EmptyReply", Usage(1, 100, 0), 0.0002),
+        ev.PaceChanged("openai_compatible", "tiny-model", 8, 95.0, "rate limited"),
+        ev.BudgetSpent("max_usd", 0.0251, 0.05, 0.5),
+    ]
+
+
 def whole_run() -> list[ev.RunEvent]:
     """Accepted, rejected early, skipped; tests; finished."""
     return [
@@ -241,6 +255,7 @@ def states() -> dict[str, list[ev.RunEvent]]:
         "reflect": [*opening(), *accepted_step(1), *proposing(2)[:13]],
         "weighing": [*opening(), *accepted_step(1), *proposing(2)],
         "skipped": [*opening(), *accepted_step(1), *rejected_step(2), *skipped_step(3)],
+        "limited": [*opening(), *accepted_step(1), *proposing(2)[:6], *limited()],
         "testing": whole[:-5],
         "finished": whole,
         "barren": barren_run(),
@@ -259,6 +274,6 @@ def one_of_each() -> list[ev.RunEvent]:
         ev.SubscriberDropped("web", "the socket closed"),
         ev.RunFailed("AuthFailed", "the key was refused", "check OPENAI_API_KEY", 4, True),
     ]
-    for fact in [*whole_run(), *epoch_end(3), *extra]:
+    for fact in [*whole_run(), *epoch_end(3), *limited(), *extra]:
         kept.setdefault(type(fact), fact)
     return list(kept.values())

@@ -13,6 +13,7 @@ from snapshots import assert_golden
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit, EditOutcome
+from skillopt_cli.core.task import Usage
 from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.live import REFRESHES_PER_SECOND, LivePanel
 from skillopt_cli.ui.panel import FinalPanel, RunPanel, sparkline
@@ -57,7 +58,7 @@ def nasty_view(text: str) -> RunView:
     return fold(stamp(facts))
 
 
-@pytest.mark.parametrize("width", [60, 100, 160])
+@pytest.mark.parametrize("width", [60, 100, 160, 200])
 def test_golden_panels(width: int) -> None:
     parts = []
     for name, facts in states().items():
@@ -170,3 +171,51 @@ def test_a_small_selection_split_is_noted_and_its_check_is_named() -> None:
     assert "note    8 selection tasks: scores move in steps of 0.12" in said
     assert "`skillopt data check searchqa`" in said
     assert "note " not in drawn(RunPanel(fold(stamp([begun()])), 0.0), console(160))
+
+
+def spending(usd: float, **limits: object) -> RunView:
+    caps = tuple((name, float(value)) for name, value in limits.items())  # type: ignore[arg-type]
+    facts: list[ev.RunEvent] = [
+        begun(limits=ev.Limits(4, 16, 64, caps)),
+        ev.CallMade("target", "rollout", Usage(1, 900, 100), usd),
+    ]
+    return fold(stamp(facts))
+
+
+def caps_shown(view: RunView, width: int) -> list[str]:
+    lines = drawn(RunPanel(view, view.time), console(width)).splitlines()
+    return [line[10:-2].rstrip() for line in lines if line[2:].startswith("caps ")]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_all_caps_are_shown_whole_the_most_pressing_first(width: int) -> None:
+    view = spending(
+        4.0, max_usd=5, max_calls=1000, max_tokens=10**6, max_rollouts=5000, max_minutes=90
+    )
+    rows = caps_shown(view, width)
+    assert ", ".join(rows).split(", ") == [
+        "$4.00 of $5.00",
+        "1 of 1,000 calls",
+        "1,000 of 1,000,000 tokens",
+        "1 of 5,000 rollouts",
+        "0.0 of 90 minutes",
+    ]
+    assert max(map(len, rows)) <= width - 12
+
+
+def test_a_run_without_caps_or_limits_shows_none() -> None:
+    assert caps_shown(spending(0.0), 100) == []
+    assert "pace " not in drawn(RunPanel(spending(0.0), 0.0), console(100))
+
+
+def test_the_pace_is_shown_while_a_model_is_held_back() -> None:
+    def shown(*facts: ev.PaceChanged, ended: bool = False) -> list[str]:
+        last = [ev.RunFinished(3, 0, None, 0)] if ended else []
+        view = fold(stamp([begun(), *facts, *last]))
+        lines = drawn(RunPanel(view, view.time), console(100)).splitlines()
+        return [line[10:-2].rstrip() for line in lines if line[2:].startswith("pace ")]
+
+    slow = ev.PaceChanged("p", "m", 8, 95.4, "rate limited")
+    assert shown(slow) == ["8 calls in flight, 95.4 per minute, p/m"]
+    assert shown(slow, ev.PaceChanged("p", "m", 64, None, "recovered")) == []
+    assert shown(slow, ended=True) == []

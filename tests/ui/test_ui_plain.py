@@ -12,6 +12,7 @@ from snapshots import assert_golden
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.gate import GateDecision
+from skillopt_cli.core.task import Usage
 from skillopt_cli.store.codec import load_fact
 from skillopt_cli.ui.folding import apply, fold
 from skillopt_cli.ui.jsonlines import JsonLines
@@ -23,6 +24,7 @@ SILENT = {
     ev.StageFinished,
     ev.RolloutFinished,
     ev.CallMade,
+    ev.CallFailed,
     ev.EditsMerged,
     ev.CheckpointSaved,
     ev.TestMeasured,
@@ -56,7 +58,7 @@ def test_the_documented_step() -> None:
         ev.EditsChosen(1, edits, ()),
         ev.GateDecided(1, decision, 0.68, 0.7),
     ])
-    assert text.splitlines()[3:] == [
+    assert text.splitlines()[4:] == [
         "[Step 1/8] Rollout: 20 items, 4 workers...",
         "[Step 1/8] Score: 0.65 -> Reflect...",
         "[Step 1/8] 6 edit patches generated",
@@ -172,8 +174,10 @@ def test_a_failure_is_told_as_far_as_the_error_line_does_not() -> None:
         return text.splitlines()[-1]
 
     early = "Ended early: 0 of 3 steps recorded in 1s"
+    spent = "Ended early: budget exhausted after 0 steps of 3, in 1s"
     assert last("AuthFailed", "check OPENAI_API_KEY", 4) == f"{early}; {resume}"
-    assert last("BudgetExhausted", "raise it, then skillopt resume R", 5) == early
+    assert last("BudgetExhausted", "raise it, then skillopt resume R", 5) == spent
+    assert last("BudgetExhausted", "", 5) == f"{spent}; {resume}"
     assert last("Interrupted", "", 130) == early
     assert last("DataError", "", 3, resumable=False) == early
 
@@ -275,3 +279,72 @@ def test_a_small_selection_split_is_noted_in_one_line(n: int, note: str | None) 
 def test_an_evaluation_claims_no_use_of_the_splits() -> None:
     first = written([begun(total_steps=0, n_selection=3)]).splitlines()[0]
     assert first == "Data: bundled sample"
+
+
+@pytest.mark.parametrize(
+    ("fact", "line"),
+    [
+        (
+            ev.BudgetSpent("max_usd", 4.0164, 5.0, 0.8),
+            "[Budget] 80 % of max_usd: $4.02 of $5.00",
+        ),
+        (
+            ev.BudgetSpent("max_calls", 5000, 10_000, 0.5),
+            "[Budget] 50 % of max_calls: 5,000 of 10,000",
+        ),
+        (
+            ev.BudgetSpent("max_minutes", 30.04, 30, 1.0),
+            "[Budget] 100 % of max_minutes: 30.0 of 30",
+        ),
+        (
+            ev.PaceChanged("openai_compatible", "m", 8, 95.0, "rate limited"),
+            "[Pace] openai_compatible/m: 8 calls in flight, 95 per minute (rate limited)",
+        ),
+        (
+            ev.PaceChanged("claude_chat", "m\n", 1, None, "overloaded\x1b"),
+            "[Pace] claude_chat/m: 1 call in flight (overloaded?)",
+        ),
+        (
+            ev.ParameterRefused("target", "m", "temperature"),
+            "Model `m` does not take `temperature`; it is left out from now on",
+        ),
+    ],
+)
+def test_limits_are_told_in_one_line(fact: ev.RunEvent, line: str) -> None:
+    assert written([begun(), fact]).splitlines()[-1] == line
+
+
+def test_the_limits_in_force_are_among_the_first_lines() -> None:
+    def said(**limits: object) -> list[str]:
+        known: dict[str, object] = {"workers": 8, "analyst_workers": 16, "max_concurrency": 64}
+        told = begun(limits=ev.Limits(**(known | limits)))  # type: ignore[arg-type]
+        return [line for line in written([told]).splitlines() if line.startswith("Limits: ")]
+
+    assert said() == ["Limits: 8 workers, 16 analysts, 64 calls at once per provider; no caps"]
+    assert said(analyst_workers=0) == ["Limits: 8 workers, 64 calls at once per provider; no caps"]
+    (line,) = said(caps=(("max_usd", 2.5), ("max_tokens", 1_000_000), ("max_minutes", 7.5)))
+    assert line.endswith("; max_usd $2.50, max_tokens 1,000,000, max_minutes 7.5")
+    assert "Limits" not in written([begun(limits=None)])
+
+
+def test_the_end_says_what_was_spent_of_each_cap_and_by_whom() -> None:
+    caps = ev.Limits(1, 1, 1, (("max_usd", 1.0), ("max_rollouts", 10), ("max_minutes", 1)))
+    calls = [
+        ev.CallMade("target", "rollout", Usage(1, 10, 5), 0.25),
+        ev.CallMade("optimizer", "reflect", Usage(1, 100, 5), 0.5),
+    ]
+    lines = written([begun(limits=caps), *calls, ev.RunFinished(0, 0, None, 0)]).splitlines()
+    spent = "target 1 call, 15 tokens, $0.25; optimizer 1 call, 105 tokens, $0.50; in all $0.75"
+    assert f"Spent: {spent}" in lines
+    assert "Caps: $0.75 of $1.00, 1 of 10 rollouts, 0.1 of 1 minutes" in lines
+
+
+def test_a_run_that_costs_nothing_shows_no_money() -> None:
+    calls = [ev.CallMade("target", "rollout", Usage(1, 10, 5), 0.0)] * 2
+    assert "$" not in written([begun(limits=None), *calls, ev.RunFinished(0, 0, None, 0)])
+
+
+def test_calls_that_no_further_try_mended_are_told_at_the_end() -> None:
+    failed = [ev.CallFailed("target", "rollout", "RateLimited")] * 5
+    text = written([begun(), *failed, *retries(3), ev.RunFinished(0, 0, None, 0)])
+    assert "Trouble: 3 retries, 2 calls given up" in text

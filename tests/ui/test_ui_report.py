@@ -13,6 +13,7 @@ from facts import (
     begun,
     closing,
     epoch_end,
+    limited,
     opening,
     proposing,
     rejected_step,
@@ -27,6 +28,7 @@ from snapshots import assert_golden
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import SUGGEST, Edit, EditOutcome
 from skillopt_cli.core.gate import GateDecision
+from skillopt_cli.core.task import Usage
 from skillopt_cli.store.history import fold_history
 from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.page import as_markdown, as_rich
@@ -258,15 +260,19 @@ def test_spend_of_a_step_by_role_where_unknown_stays_unknown() -> None:
         "calls": 1,
         "prompt_tokens": None,
         "completion_tokens": None,
+        "cached_tokens": None,
+        "reasoning_tokens": None,
         "total_tokens": None,
+        "usd": None,
+        "failed_tries": 0,
         "silent_calls": 1,
+        "unpriced_calls": 1,
     }
     calls = [step["spend"]["target"]["calls"] for step in run["steps"]]
     outside = run["spend_outside_steps"]["target"]["calls"]
     assert sum(calls) + outside == run["summary"]["token_summary_by_role"]["target"]["calls"]
-    assert "spent: target 24 calls, 2,520 tokens; optimizer 1 call, tokens unknown" in told(
-        whole_run()
-    )
+    spent = "target 24 calls, 2,520 tokens, $0.012; optimizer 1 call, tokens unknown, price unknown"
+    assert f"spent: {spent}" in told(whole_run())
 
 
 def test_a_step_that_was_begun_anew_counts_its_last_try_only() -> None:
@@ -305,7 +311,7 @@ def test_guidance_that_was_injected_is_a_change() -> None:
 
 def test_an_evaluation_gets_a_short_report() -> None:
     facts = [
-        begun(total_steps=0, epochs=0),
+        begun(total_steps=0, epochs=0, limits=None),
         *attempts(0, "test", 10, wins=5, label="eval"),
         ev.TestMeasured("eval", "d", 0.5, 0.6, 10, 10),
         ev.RunFinished(0, 0, 0.5, 0),
@@ -320,7 +326,7 @@ def test_an_evaluation_gets_a_short_report() -> None:
         "",
         "Ending  finished",
         "  10 rollouts made, 0 saved, in 22s",
-        "  Spent: target 10 calls, 1,050 tokens; optimizer 0 calls",
+        "  Spent: target 10 calls, 1,050 tokens, $0.005; optimizer 0 calls",
     ]
     (run,) = report_document([reported(facts)])["runs"]
     assert (run["kind"], run["steps"], run["best_gate_score_note"]) == ("evaluation", [], None)
@@ -367,3 +373,84 @@ def test_texts_of_others_cannot_leave_their_fence() -> None:
     facts = [*opening(), *rejected_step(1), slow, ev.RunFinished(1, 0, 0.8, 0)]
     written = as_markdown(story(reported(facts)))
     assert "````text\n```\n# a heading\n```\n````\n" in written
+
+
+def test_limits_and_what_became_of_calls_are_in_the_summary() -> None:
+    numbers = summed([begun(), *limited(), ev.CallMade("target", "rollout", Usage(1, 9, 1), 0.01)])
+    assert numbers["limits"] == {"workers": 4, "analyst_workers": 16, "max_concurrency": 64}
+    assert numbers["caps"] == {
+        "max_usd": {"limit": 0.05, "spent": 0.0102},
+        "max_calls": {"limit": 1000, "spent": 2},
+    }
+    assert numbers["pace"] == [
+        {
+            "provider": "openai_compatible",
+            "model": "tiny-model",
+            "in_flight": 8,
+            "per_minute": 95.0,
+            "reason": "rate limited",
+        }
+    ]
+    assert numbers["refused_parameters"] == [
+        {"role": "optimizer", "model": "big-model", "parameter": "temperature"}
+    ]
+    tries = {"total": 2, "by_error": {"EmptyReply": 1, "RateLimited": 1}}
+    assert numbers["failed_tries"] == tries
+    assert (numbers["usd_total"], numbers["usd_unknown_calls"]) == (0.0102, 0)
+    assert numbers["token_summary"]["rollout"]["usd"] == 0.0102
+
+
+def test_a_spent_budget_is_told_with_the_steps_it_bought() -> None:
+    text = told(states()["failed"])
+    assert "Ending  budget exhausted after 1 step of 3" in text
+    assert summed(states()["failed"])["status"] == "budget"
+
+
+def priced(usd: float | None, stage: str = "reflect") -> ev.CallMade:
+    return ev.CallMade("optimizer", stage, Usage(1, 100, 10), usd)
+
+
+def cost(facts: list[ev.RunEvent]) -> dict[str, Any]:
+    document: dict[str, Any] = report_document([reported(facts)])["runs"][0]["cost"]
+    return document
+
+
+def test_cost_per_point_of_gain_leaves_the_tests_out() -> None:
+    step = [fact for fact in accepted_step(1) if not isinstance(fact, ev.CallMade)]
+    start = [fact for fact in opening() if not isinstance(fact, ev.CallMade)]
+    calls = [*[priced(0.15)] * 5, *[priced(9.0, "test")] * 3]
+    found = cost([*start, *step[:-1], *calls, step[-1], ev.RunFinished(1, 1, 0.8, 0)])
+    assert found["per_point_of_gain"] == {
+        "points": 15.0,
+        "calls_per_point": 0.333,
+        "tokens_per_point": 36.667,
+        "usd_per_point": 0.05,
+    }
+    assert found["in_steps"]["usd"] == 27.75
+    text = told([*start, *step[:-1], *calls, step[-1], ev.RunFinished(1, 1, 0.8, 0)])
+    assert "best 0.80 from 0.65): 0.3 calls, 37 tokens, $0.05, tests not counted" in text
+
+
+def test_no_gain_has_no_price() -> None:
+    assert cost(barren_run())["per_point_of_gain"] is None
+    assert "a point of val score" not in told(barren_run())
+
+
+def test_calls_of_unknown_price_are_estimated_by_the_others_of_their_stage() -> None:
+    start = [begun(), *[priced(0.2)] * 3]
+    assert cost(start)["usd_estimate"] is None
+    mixed = cost([*start, priced(None)])
+    assert mixed["usd_estimate"] == 0.8
+    assert mixed["by_role_and_stage"]["optimizer"]["reflect"]["unpriced_calls"] == 1
+    assert cost([*start, priced(None, "merge")])["usd_estimate"] is None
+    text = told([*start, priced(None)])
+    assert "1 call of unknown price; about $0.80 in all, at the mean price" in text
+
+
+def test_prices_stand_side_by_side_where_there_are_any() -> None:
+    free = [fact for fact in barren_run() if not isinstance(fact, ev.CallMade)]
+    pages = [
+        drawn(as_rich(side_by_side([reported(first), reported(free, "b")])))
+        for first in (free, whole_run())
+    ]
+    assert ["USD" in page for page in pages] == [False, True]

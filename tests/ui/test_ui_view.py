@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.task import Usage
 from skillopt_cli.ui.folding import fold
-from skillopt_cli.ui.parts import Spend
+from skillopt_cli.ui.limits import slowed
 from skillopt_cli.ui.view import RunView
 
 
@@ -94,10 +94,10 @@ def test_what_was_paid_counts_over_all_processes() -> None:
     assert view.wall_time == pytest.approx((len(once) - 1) + len(proposing(1)))
 
 
-def test_preflight_before_the_next_start_does_not_count_the_pause_as_work() -> None:
+def test_drift_told_before_the_next_start_does_not_count_the_pause_as_work() -> None:
     log = [
         *stamp([begun()]),
-        *stamp([ev.PreflightPassed("target", "m"), begun()], start=START + 99),
+        *stamp([ev.DriftAllowed(("train.seed: 1 -> 2",)), begun()], start=START + 99),
     ]
     assert fold(log).wall_time == 0.0
 
@@ -111,16 +111,6 @@ def test_broken_attempts_of_a_stage_done_again_are_counted_once() -> None:
 def test_mishaps_of_an_unfinished_baseline_are_counted_anew() -> None:
     start = [begun(), ev.Degraded("measure", "odd")]
     assert fold(stamp([*start, *start])).degraded_by_place == {"measure": 1}
-
-
-def test_unknown_tokens_stay_unknown_and_gaps_make_a_lower_bound() -> None:
-    unknown = Spend().plus(Usage(1, None, None))
-    assert (unknown.total_tokens, unknown.line) == (None, "1 call, tokens unknown")
-    mixed = unknown.plus(Usage(1, 10, 5))
-    assert (mixed.total_tokens, mixed.silent) == (15, 1)
-    assert mixed.line == "2 calls, at least 15 tokens"
-    assert Spend().plus(Usage(1, 10, 5)).line == "1 call, 15 tokens"
-    assert Spend().line == "0 calls"
 
 
 def test_time_left_of_a_stage_is_unknown_until_a_wave_of_workers_is_back() -> None:
@@ -164,6 +154,14 @@ def test_overlapping_stages_are_told_apart() -> None:
         ("rollout", 2, 2),
         ("reflect", 0, 1),
     ]
+
+
+def test_what_the_latest_process_heard_of_its_models_is_known() -> None:
+    slow, fast = (ev.PaceChanged("p", "m", n, None, "why") for n in (2, 64))
+    view = fold(stamp([begun(), *[ev.ParameterRefused("target", "m", "seed")] * 2, slow]))
+    assert len(view.refused) == 1
+    assert slowed(view) == [slow]
+    assert slowed(fold(stamp([fast]), view)) == []
 
 
 def test_facts_without_their_step_or_stage_do_no_harm() -> None:

@@ -10,20 +10,23 @@ from typing import Any, get_args
 from skillopt_cli.core.edits import EditOutcome, EditState
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.gate import GateDecision
+from skillopt_cli.core.ledger import Spent
+from skillopt_cli.ui.costs import ROLES, Document, by_stage, spend_document
 from skillopt_cli.ui.epoch import epoch_document
-from skillopt_cli.ui.parts import EpochView, Spend, StepView
+from skillopt_cli.ui.parts import EpochView, StepView
 from skillopt_cli.ui.rates import edit_budget
+from skillopt_cli.ui.report.cost import cost_document
 from skillopt_cli.ui.report.reported import Difference, Reported
 from skillopt_cli.ui.report.savings import savings
 from skillopt_cli.ui.report.steps import step_line
-from skillopt_cli.ui.summary import SCHEMA, Document, coverage, spend_document, summarise
+from skillopt_cli.ui.spend import less
+from skillopt_cli.ui.summary import SCHEMA, coverage, summarise
 from skillopt_cli.ui.view import RunView
 
 BEST_NOTE = (
     "the best gate score was selected on the selection tasks, so it flatters;"
     " the test score is the honest one"
 )
-_ROLES: tuple[Role, ...] = get_args(Role)
 
 
 def report_document(runs: Sequence[Reported], differences: Sequence[Difference] = ()) -> Document:
@@ -54,7 +57,8 @@ def _run(run: Reported) -> Document:
         "epochs": [_epoch(epoch) for epoch in view.epochs],
         "early_rejection": savings(view).document,
         "rollouts_saved": view.rollouts_saved,
-        "spend_outside_steps": {role: _outside(view, role) for role in _ROLES},
+        "cost": cost_document(view),
+        "spend_outside_steps": {role: _outside(view, role) for role in ROLES},
         "why_no_change": summary["why_no_change"],
     }
 
@@ -75,8 +79,8 @@ def _step(step: StepView) -> Document:
         "best_score": rounded(standing.best if standing else None),
         "best_step": standing.best_step if standing else None,
         "skill_len": standing.chars if standing else None,
-        "spend": {role: spend_document(step.spent_by(role)) for role in _ROLES},
-        "tokens": _by_stage(step),
+        "spend": {role: spend_document(step.spent_by(role)) for role in ROLES},
+        "tokens": by_stage(step.ledger),
         "broken_attempts": step.broken,
         "degraded": sorted(step.degraded),
     }
@@ -167,17 +171,10 @@ def _states(outcomes: Sequence[EditOutcome]) -> Document:
     }
 
 
-def _by_stage(step: StepView) -> Document:
-    stages: dict[str, Spend] = {}
-    for (_, stage), spent in step.spend.items():
-        stages[stage] = stages.get(stage, Spend()) + spent
-    return {stage: spend_document(spent) for stage, spent in sorted(stages.items())}
-
-
 def _outside(view: RunView, role: Role) -> Document:
     """What the baseline, tests and checks cost, and work on steps that were begun anew."""
-    within = sum((step.spent_by(role) for step in view.steps), Spend())
-    return spend_document(view.spent_by(role) - within)
+    within = sum((step.spent_by(role) for step in view.steps), Spent())
+    return spend_document(less(view.spent_by(role), within))
 
 
 def rounded(value: float | None) -> float | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from skillopt_cli.core.ledger import Spent
+from skillopt_cli.ui.costs import Document, spend_document
 from skillopt_cli.ui.page import Block, Heading, Line
-from skillopt_cli.ui.parts import Spend
-from skillopt_cli.ui.summary import Document, spend_document
+from skillopt_cli.ui.spend import spend_words
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import count
 
@@ -27,7 +28,7 @@ class Savings:
     early: int
     attempts: int
     saved: int
-    spend: Spend
+    spend: Spent
 
     @property
     def without(self) -> int:
@@ -52,13 +53,13 @@ def savings(view: RunView) -> Savings:
     decisions = [step.gate.decision for step in view.steps if step.gate is not None]
     decisions += [e.slow.decision for e in view.epochs if e.slow and e.slow.decision]
     parts = [*(s.measured for s in view.steps), *(e.measured for e in view.epochs)]
-    spent = [step.spend.get(("target", "measure"), Spend()) for step in view.steps]
+    spent = [step.ledger.rows.get(("target", "measure"), Spent()) for step in view.steps]
     return Savings(
         measurements=sum(n > 0 for n in parts),
         early=sum(decision.early for decision in decisions),
         attempts=sum(parts),
         saved=view.rollouts_saved,
-        spend=sum(spent, Spend()),
+        spend=sum(spent, Spent()),
     )
 
 
@@ -74,4 +75,4 @@ def savings_blocks(view: RunView) -> Iterator[Block]:
         f" without early rejection {found.without:,}, so {found.saved:,} saved"
     )
     unknown = "; what the saved attempts would have cost is not known" if found.saved else ""
-    yield Line(f"spent on them: {found.spend.line}{unknown}")
+    yield Line(f"spent on them: {spend_words(found.spend)}{unknown}")

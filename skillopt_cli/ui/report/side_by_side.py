@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from skillopt_cli.ui.page import Block, Heading, Line, Rows
 from skillopt_cli.ui.parts import StepView
+from skillopt_cli.ui.report.cost import money_cell
 from skillopt_cli.ui.report.reported import Difference, Reported
 from skillopt_cli.ui.summary import summarise
 from skillopt_cli.ui.words import change, count, one_line, out_of, score
@@ -20,8 +21,10 @@ def side_by_side(
 ) -> Iterator[Block]:
     """The report on several runs: scores, gate decisions by step, what they were set to."""
     yield Heading(count(len(runs), "run"), 1)
-    titles = (*_TITLES, "status")
-    yield Rows(titles, [_row(run) for run in runs], range(1, len(titles) - 1))
+    # A column of nothing but zeros would only take room.
+    priced = any(run.view.spent.usd or run.view.spent.unpriced for run in runs)
+    titles = (*_TITLES, *(("USD",) if priced else ()), "status")
+    yield Rows(titles, [_row(run, priced) for run in runs], range(1, len(titles) - 1))
     yield Line(
         "steps: accepted/rejected/skipped/indecisive; the best val score was selected on its tasks,"
         " so it flatters: compare test scores",
@@ -43,7 +46,7 @@ def side_by_side(
     yield from _reasons(runs)
 
 
-def _row(run: Reported) -> tuple[str, ...]:
+def _row(run: Reported, priced: bool) -> tuple[str, ...]:
     summary = summarise(run.view)
     counts = (summary[f"total_{name}"] for name in ("accepts", "rejects", "skips", "indecisive"))
     gain = summary["test_delta_hard"]
@@ -64,6 +67,7 @@ def _row(run: Reported) -> tuple[str, ...]:
         _reach(scored, n),
         "/".join(str(number) for number in counts) if run.view.total_steps else "-",
         f"{run.view.rollouts_saved:,}",
+        *((money_cell(run.view.spent),) if priced else ()),
         str(summary["status"]),
     )
 

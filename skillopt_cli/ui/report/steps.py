@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.events import CandidateMade
 from skillopt_cli.core.gate import GateDecision
+from skillopt_cli.ui.costs import ROLES
 from skillopt_cli.ui.epoch import compared_words, slow_words
 from skillopt_cli.ui.notes import appendix_words, note_lines
 from skillopt_cli.ui.page import Block, Heading, Line, Quote
 from skillopt_cli.ui.parts import EpochView, StepView
 from skillopt_cli.ui.rates import rate_words
+from skillopt_cli.ui.spend import spend_words
 from skillopt_cli.ui.verdict import gate_line
 from skillopt_cli.ui.words import UNKNOWN, count, cut_rate, edit_words, one_line, out_of, score
 
@@ -132,7 +134,7 @@ def _cost(step: StepView, extent: str) -> Iterator[Block]:
         size = UNKNOWN if after is None else count(after, "character")
         candidate = f"candidate {count(made.chars, 'character')}, " if made else ""
         yield Line(f"skill: {candidate}then in force {size}{extent}")
-    target, optimizer = step.spent_by("target").line, step.spent_by("optimizer").line
+    target, optimizer = (spend_words(step.spent_by(r)) for r in ROLES)
     yield Line(f"spent{extent}: target {target}; optimizer {optimizer}")
     if step.broken:
         yield Line(f"broken: {count(step.broken, 'attempt')}, not scored", "yellow")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skillopt_cli.ui.ending import ordered_tests, spend_lines, trouble_words
+from skillopt_cli.ui.ending import ordered_tests, spend_lines, status_words
 from skillopt_cli.ui.page import Block, Heading, Line, Rows
 from skillopt_cli.ui.reasons import why_no_change
+from skillopt_cli.ui.report.cost import cost_blocks
 from skillopt_cli.ui.report.reported import Reported
 from skillopt_cli.ui.report.savings import savings_blocks
 from skillopt_cli.ui.report.steps import epoch_blocks, step_blocks
-from skillopt_cli.ui.summary import delta, status
+from skillopt_cli.ui.summary import delta
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import UNKNOWN, change, count, duration, one_line, out_of, score
 
@@ -38,6 +39,7 @@ def story(reported: Reported) -> Iterator[Block]:
             yield from epoch_blocks(ends[step.number])
     yield from _why(view)
     yield from savings_blocks(view)
+    yield from cost_blocks(view)
     yield from _ending(view)
 
 
@@ -106,13 +108,12 @@ def _why(view: RunView) -> Iterator[Block]:
 
 
 def _ending(view: RunView) -> Iterator[Block]:
-    yield Heading("Ending", 2, status(view))
+    yield Heading("Ending", 2, status_words(view))
     made = f"{count(view.made, 'rollout')} made"
     recalled = f", {view.recalled:,} recalled" if view.recalled else ""
     yield Line(f"{made}{recalled}, {view.rollouts_saved:,} saved, in {duration(view.wall_time)}")
-    yield Line(spend_lines(view)[0])
-    if trouble := trouble_words(view):
-        yield Line(f"Trouble: {trouble}", "yellow")
+    for line in spend_lines(view):
+        yield Line(line, "yellow" if line.startswith("Trouble") else "")
     if view.stopped:
         yield Line(f"Stopped early: {one_line(view.stopped)}")
     if view.drift:

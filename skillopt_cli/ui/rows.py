@@ -1,0 +1,115 @@
+"""Rows of the panel: what was decided, and what was spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from skillopt_cli.core.edits import EditOutcome
+from skillopt_cli.ui.ending import test_label, test_words, trouble_words
+from skillopt_cli.ui.epoch import slow_words
+from skillopt_cli.ui.limits import cap_words, pace_place, slowed, speed_words
+from skillopt_cli.ui.parts import StepView
+from skillopt_cli.ui.spend import spend_words
+from skillopt_cli.ui.verdict import gate_parts
+from skillopt_cli.ui.view import RunView
+from skillopt_cli.ui.words import edit_words, one_line
+
+_FRAME = 12
+"""Columns of a row that its border and its title take."""
+_PACES = 2
+"""Most rows on models that are held back."""
+
+
+def line(*parts: str | tuple[str, str]) -> Text:
+    """A row of texts, plain or with a style; what does not fit is cut."""
+    return Text.assemble(*parts, overflow="ellipsis", no_wrap=True)
+
+
+def decision_rows(view: RunView, limit: int) -> list[Text]:
+    """The last decisions, newest last, with the tasks each candidate fixed (+) and broke (-)."""
+    rows = []
+    for step in [s for s in view.steps if s.action is not None][-limit:]:
+        style = "green" if step.accepted else "yellow"
+        if step.action == "reject":
+            style = "red"
+        rows.append(line(("gate    ", "dim"), f"{step.number:>3}  ", (_decision(step), style)))
+    return rows
+
+
+def _decision(step: StepView) -> str:
+    if step.gate is None:
+        return f"skipped: {one_line(step.skipped or '')}"
+    decision = step.gate.decision
+    said, word, aside = gate_parts(decision)
+    # The verdict first, since a narrow screen cuts the end of the line.
+    told = f"{word}  {said.removeprefix('val score ')}"
+    if decision.early or decision.verdict in ("indecisive", "no_op"):
+        return f"{told}  {aside}".rstrip()
+    flips = f"+{len(decision.fixed)} -{len(decision.broke)} tasks"
+    return f"{told}  {flips}{f'  {aside}' if aside else ''}"
+
+
+def edit_rows(view: RunView, limit: int) -> list[Text]:
+    """Edits of the newest step that has some: taken, turned down, or still being weighed."""
+    step = next((s for s in reversed(view.steps) if s.outcomes), None)
+    if step is None:
+        return []
+    rows = []
+    for outcome in step.outcomes[:limit]:
+        sign, state, style = _fate(step, outcome)
+        words = f"{state}{edit_words(outcome.edit, 60)}"
+        rows.append(line(("edit    ", "dim"), f"{step.number:>3}  ", (f"{sign} {words}", style)))
+    hidden = len(step.outcomes) - len(rows)
+    if hidden > 0 and rows:
+        rows[-1].append(f"  (+{hidden} more)", style="dim")
+    return rows
+
+
+def _fate(step: StepView, outcome: EditOutcome) -> tuple[str, str, str]:
+    """What became of an edit: sign, word and style. What is not in the skill has an `x`."""
+    if outcome.state != "applied":
+        return "x", f"{outcome.state}: ", "dim"
+    if step.accepted:
+        return "+", "", "green"
+    if step.action is None:
+        return "?", "", ""
+    return "x", "rejected: " if step.action == "reject" else "not accepted: ", "red"
+
+
+def epoch_rows(view: RunView) -> list[Text]:
+    """What the newest epoch's end did to the guidance region."""
+    slow = next((e.slow for e in reversed(view.epochs) if e.slow is not None), None)
+    words = slow_words(slow) if slow else ""
+    return [line(("epoch   ", "dim"), f"{slow.epoch:>3}  {words}")] if slow and words else []
+
+
+def cost_rows(view: RunView, width: int) -> Iterator[Text]:
+    """What was spent, of which caps and how fast, and what went wrong."""
+    for role in ("target", "optimizer"):
+        yield line(("spent   ", "dim"), f"{role} {spend_words(view.spent_by(role))}")
+    caps = cap_words(view)
+    most = max((share for _, share in caps), default=0.0)
+    style = "bold red" if most >= 1 else "yellow" if most >= 0.8 else ""
+    for row in _packed([words for words, _ in caps], width - _FRAME):
+        yield line(("caps    ", "dim"), (row, style))
+    for pace in slowed(view)[:_PACES] if view.ending is None else ():
+        yield line(("pace    ", "dim"), (f"{speed_words(pace)}, {pace_place(pace)}", "yellow"))
+    trouble = trouble_words(view)
+    yield line(("trouble ", "dim"), (trouble or "none", "yellow" if trouble else "dim"))
+    if test := test_words(view):
+        yield line(("test    ", "dim"), f"{test}{test_label(view)}")
+    if view.stopped:
+        yield line(("stopped ", "dim"), (one_line(view.stopped), "yellow"))
+
+
+def _packed(parts: Sequence[str], room: int) -> list[str]:
+    """The parts, separated by commas, on as few lines of `room` characters as they fit on."""
+    rows: list[str] = []
+    for part in parts:
+        if rows and len(rows[-1]) + 2 + len(part) <= room:
+            rows[-1] += f", {part}"
+        else:
+            rows.append(part)
+    return rows

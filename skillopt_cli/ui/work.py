@@ -1,0 +1,90 @@
+"""The fold's part for work under way: stages and attempts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from skillopt_cli.core import events as ev
+from skillopt_cli.ui.kinds import WorkFact
+from skillopt_cli.ui.parts import StageView
+from skillopt_cli.ui.view import TESTING, RunView
+
+
+def take_work(view: RunView, event: WorkFact) -> RunView:
+    """The view after one more fact about a stage or an attempt."""
+    match event:
+        case ev.StageStarted():
+            return _open_stage(view, event)
+        case ev.StageFinished():
+            return _close_stage(view, event)
+        case ev.RolloutFinished():
+            return _attempt(view, event)
+    assert_never(event)
+
+
+def _open_stage(view: RunView, event: ev.StageStarted) -> RunView:
+    stage = StageView(
+        event.step, event.stage, event.label, event.total, event.workers, began=view.time
+    )
+    return replace(
+        view,
+        at=TESTING if event.stage == "test" else view.at,
+        stages=(*(s for s in view.stages if s.key != stage.key), stage),
+        # Outside steps a resumed process begins the same stage again.
+        broken={k: n for k, n in view.broken.items() if stage.step or k != stage.key},
+    )
+
+
+def _close_stage(view: RunView, event: ev.StageFinished) -> RunView:
+    key = (event.step, event.stage, event.label)
+    for stage in view.stages:
+        if stage.key == key and stage.stage == "measure":
+            view = _measured(view, stage)
+    return replace(view, stages=tuple(s for s in view.stages if s.key != key))
+
+
+def _measured(view: RunView, stage: StageView) -> RunView:
+    """Count a measurement for its step or, once that has decided, for the end of its epoch."""
+    if not any(step.number == stage.step and step.decided for step in view.steps):
+        return view.noted(stage.step, measured=stage.done)
+    epochs = tuple(
+        replace(e, measured=e.measured + stage.done) if e.step == stage.step else e
+        for e in view.epochs
+    )
+    return replace(view, epochs=epochs)
+
+
+def _attempt(view: RunView, event: ev.RolloutFinished) -> RunView:
+    key = (event.step, event.stage, event.label)
+    broken = event.ending == "broken"
+    stages = tuple(
+        replace(
+            s,
+            done=s.done + 1,
+            recalled=s.recalled + event.recalled,
+            broken=s.broken + broken,
+            moved=view.time,
+            error=event.error if broken else s.error,
+        )
+        if s.key == key
+        else s
+        for s in view.stages
+    )
+    step = next((s for s in view.steps if s.number == event.step), None) if broken else None
+    if step is not None:
+        view = view.noted(step.number, broken=step.broken + 1)
+    return replace(
+        view,
+        stages=stages,
+        made=view.made + (not event.recalled),
+        recalled=view.recalled + event.recalled,
+        broken={**view.broken, key: _one_more(view, event)} if broken else view.broken,
+    )
+
+
+def _one_more(view: RunView, event: ev.RolloutFinished) -> dict[str, int]:
+    """The broken attempts of an attempt's stage by reason, with this one."""
+    known = view.broken.get((event.step, event.stage, event.label), {})
+    reason = event.error or "no reason given"
+    return {**known, reason: known.get(reason, 0) + 1}
