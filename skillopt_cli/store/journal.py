@@ -74,6 +74,24 @@ class Journal:
         """Keep a reply, unless `key` is taken."""
         self._put("calls", key, codec.dump_call(reply))
 
+    def call_keys(self) -> list[str]:
+        """The keys of all calls, sorted."""
+        with self._translated():
+            return [key for (key,) in self._db.execute("SELECT key FROM calls ORDER BY key")]
+
+    @contextmanager
+    def filling(self) -> Iterator[None]:
+        """Make what is remembered within the block last together, or not at all."""
+        with self._translated():
+            self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        with self._translated():
+            self._db.execute("COMMIT")
+
     def close(self) -> None:
         """Close the file; the journal is of no use afterwards."""
         self._db.close()

@@ -1,0 +1,89 @@
+"""What a tape takes down, and what a model from a recording says."""
+
+from __future__ import annotations
+
+import pytest
+
+from skillopt_cli.backends.recorded import Recorded, call_key
+from skillopt_cli.backends.replayed import Replayed, Script
+from skillopt_cli.backends.taped import Tape, Taped
+from skillopt_cli.core.errors import AuthFailed, NotRecorded, RequestRefused, ServerFailed
+from skillopt_cli.core.task import ChatReply, ChatRequest, Message
+from skillopt_cli.store.memory import MemoryStore
+
+
+def request(text: str, stage: str = "rollout") -> ChatRequest:
+    return ChatRequest((Message("user", text),), stage=stage)
+
+
+class Answering:
+    name = fingerprint = "m/1"
+    offers = frozenset({"images"})
+
+    def __init__(self, *outcomes: ChatReply | Exception) -> None:
+        self.outcomes = list(outcomes)
+
+    async def chat(self, request: ChatRequest) -> ChatReply:
+        outcome = self.outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+async def test_a_tape_holds_each_call_once_with_its_first_use() -> None:
+    tape = Tape()
+    model = Taped(Recorded(Answering(ChatReply("a")), MemoryStore()), "target", tape)
+    await model.chat(request("q", "rollout"))
+    await model.chat(request("q", "measure"))
+    (key,) = tape.uses
+    assert key == call_key("m/1", request("q"))
+    assert (tape.uses[key].role, tape.uses[key].stage) == ("target", "rollout")
+    assert model.offers == frozenset({"images"})
+
+
+async def test_a_use_that_was_unknown_is_filled_in() -> None:
+    tape = Tape()
+    key = call_key("m/1", request("q"))
+    tape.note_all([key, "other"])
+    await Taped(Answering(ChatReply("a")), "target", tape).chat(request("q"))
+    assert [tape.uses[k].role for k in (key, "other")] == ["target", None]
+
+
+async def test_failures_a_run_survives_are_noted_and_others_are_not() -> None:
+    tape = Tape()
+    model = Taped(
+        Answering(ServerFailed("down"), ChatReply("a"), AuthFailed("no")), "optimizer", tape
+    )
+    with pytest.raises(ServerFailed):
+        await model.chat(request("q"))
+    await model.chat(request("q"))
+    with pytest.raises(AuthFailed):
+        await model.chat(request("r"))
+    (use,) = tape.uses.values()
+    assert [str(error) for error in use.failures] == ["down"]
+
+
+def replayed(**outcomes: list[Exception | ChatReply]) -> Replayed:
+    by_key = {call_key("m/1", request(text)): said for text, said in outcomes.items()}
+    script = Script("r.jsonl", by_key, "record it anew")  # type: ignore[arg-type]
+    return Replayed("target", "m", "m/1", frozenset({"images"}), script)
+
+
+async def test_recorded_outcomes_come_in_their_order_and_the_last_one_stays() -> None:
+    model = replayed(q=[ServerFailed("down"), ChatReply("a")], r=[RequestRefused("never")])
+    with pytest.raises(ServerFailed, match="down"):
+        await model.chat(request("q"))
+    assert [(await model.chat(request("q"))).text for _ in range(2)] == ["a", "a"]
+    for _ in range(2):
+        with pytest.raises(RequestRefused, match="never"):
+            await model.chat(request("r"))
+
+
+async def test_what_is_not_recorded_is_fatal_and_says_who_asked_what_for() -> None:
+    with pytest.raises(NotRecorded) as caught:
+        await replayed().chat(request("q", "reflect"))
+    assert caught.value.message == (
+        "the target was asked something in stage `reflect` that r.jsonl does not hold"
+    )
+    assert caught.value.hint == "record it anew"
+    assert caught.value.exit_code == 4
