@@ -1,0 +1,65 @@
+"""What a check found."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from inspect import isawaitable
+from typing import Literal
+
+from skillopt_cli.core.errors import SkillOptError
+from skillopt_cli.plugins import at_fault
+
+State = Literal["ok", "warning", "failing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One row of a diagnosis.
+
+    Attributes:
+        name: what was looked at.
+        what: what was found, in one line.
+        fix: what mends it, a command where there is one; empty only when the state is ok.
+        code: the exit code of a failing row, 0 of the others.
+    """
+
+    name: str
+    state: State
+    what: str
+    fix: str = ""
+    code: int = 0
+
+
+def fine(name: str, what: str) -> Check:
+    """A row with nothing to mend."""
+    return Check(name, "ok", what)
+
+
+def odd(name: str, what: str, fix: str) -> Check:
+    """A row that a run can live with."""
+    return Check(name, "warning", what, fix)
+
+
+def wrong(name: str, error: SkillOptError, fix: str = "") -> Check:
+    """A failing row that says what a run would say, and its code."""
+    fix = fix or error.hint or "`skillopt --help` lists the commands"
+    return Check(name, "failing", error.message, fix, error.exit_code)
+
+
+Found = Iterable[Check]
+
+
+async def guarded(name: str, look: Callable[[], Found | Awaitable[Found]]) -> list[Check]:
+    """The rows of a check; one that breaks is a failing row itself."""
+    try:
+        found = look()
+        return list(await found if isawaitable(found) else found)
+    except SkillOptError as error:
+        return [wrong(name, error)]
+    # Plug-ins and the machine may fail in any way, and a diagnosis must say so, not end there.
+    except Exception as error:
+        culprit = at_fault(error) or "the check itself"
+        what = " ".join(f"{culprit} failed: {type(error).__name__}: {error}".split())
+        fix = "tell its authors" if at_fault(error) else "report it with this line"
+        return [Check(name, "failing", what, fix, SkillOptError.exit_code)]

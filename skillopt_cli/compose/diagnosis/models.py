@@ -1,0 +1,110 @@
+"""Checks of the models: what each role's backend needs is there, and can be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+
+from skillopt_cli.compose.diagnosis.check import Check, fine, odd, wrong
+from skillopt_cli.compose.diagnosis.machine import check_address, check_azure_cli
+from skillopt_cli.compose.endpoints import ROLES, effective
+from skillopt_cli.compose.probe import BENCHMARK, Probed, address_of, probe, public_address
+from skillopt_cli.compose.roles import role_settings, role_spec
+from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.config import RunConfig
+from skillopt_cli.core.errors import BackendError, BackendUnusable, ConfigError
+from skillopt_cli.core.events import Role
+from skillopt_cli.ports import BackendSpec, RoleSettings
+
+
+async def check_role(
+    role: Role, wishes: Wishes, draft: RunConfig, environment: Mapping[str, str]
+) -> list[Check]:
+    """A role's backend exists, its packages and variables are there, its model is named.
+
+    Raises:
+        SkillOptError: what a run would say.
+    """
+    spec = role_spec(draft, role)
+    if spec.extra and (missing := spec.missing(environment)):
+        error = BackendUnusable(f"backend `{spec.name}` lacks {missing}")
+        return [wrong(role, error, f"pip install 'skillopt-cli[{spec.extra}]'")]
+    named = wishes if draft.env.name else replace(wishes, benchmark=BENCHMARK)
+    config = settle(replace(named, roles=(role,)), environment).config
+    settings = role_settings(config, role, environment)
+    if spec.open is not None:
+        chat = spec.open(settings)
+        # Closed without having been entered: entering might load a model.
+        if isinstance(chat, AbstractAsyncContextManager):
+            await chat.__aexit__(None, None, None)
+    return [fine(role, _described(spec, settings, config))]
+
+
+async def check_addresses(
+    config: RunConfig, environment: Mapping[str, str], ready: Collection[Role]
+) -> list[Check]:
+    """Every server that a role would call can be reached, and what signs in to it is there.
+
+    Args:
+        ready: roles of which nothing is missing.
+    """
+    found: list[Check] = []
+    seen: set[str] = set()
+    for role in ROLES:
+        spec = _playing(config, role)
+        url = address_of(config, role)
+        if spec is None or spec.open is None or spec.free or url in seen:
+            continue
+        seen.add(url)
+        if url:
+            found += await check_address(url, environment)
+        elif role in ready:
+            what = f"`{spec.name}` has an address of its own, which was not tried"
+            found.append(odd("address", what, "add --probe to make one tiny call"))
+    if any(_signs_in_with_azure(config, role) for role in ROLES):
+        found += check_azure_cli(environment)
+    return found
+
+
+async def check_answers(wishes: Wishes, environment: Mapping[str, str]) -> list[Check]:
+    """Both models answer, and their answers can be read. This costs two calls."""
+    return [_answered(probed) for probed in await probe(wishes, environment)]
+
+
+def _described(spec: BackendSpec, settings: RoleSettings, config: RunConfig) -> str:
+    if spec.open is None:
+        return f"{spec.name}, which needs no model"
+    parts = [spec.name]
+    parts += [f"model {settings.model}"] if settings.model != spec.name else []
+    place = "" if spec.free else public_address(settings.base_url)
+    parts += [f"at {place}"] if place else []
+    variable = effective(config, settings.role, "api_key_env")
+    parts += [f"key from {variable}"] if variable else []
+    return ", ".join(parts)
+
+
+def _playing(config: RunConfig, role: Role) -> BackendSpec | None:
+    """The backend of a role; None where there is none that fits, which the role's own row says."""
+    try:
+        return role_spec(config, role)
+    except ConfigError:
+        return None
+
+
+def _signs_in_with_azure(config: RunConfig, role: Role) -> bool:
+    spec = _playing(config, role)
+    if spec is None or "auth_mode" not in spec.honours:
+        return False
+    return effective(config, role, "auth_mode") in (None, "azure_cli")
+
+
+def _answered(probed: Probed) -> Check:
+    if probed.failed:
+        return wrong(f"{probed.role} answers", BackendError(probed.error, probed.hint))
+    if probed.seconds is None:
+        return fine(f"{probed.role} answers", probed.note)
+    what = f'in {probed.seconds:.2f} s, read as "{probed.read}"'
+    if probed.note:
+        return odd(f"{probed.role} answers", f"{what}; {probed.note}", "try another --target-model")
+    return fine(f"{probed.role} answers", what)

@@ -1,0 +1,465 @@
+"""`doctor`: each fault is a row with what mends it, and what mends it does."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import socket
+import stat
+import sys
+from collections import namedtuple
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import SMALLEST, TINY, Ended, skillopt, train
+from plugin_folder import benchmark, install
+
+from skillopt_cli.compose.diagnosis import exit_code, machine, places
+from skillopt_cli.compose.diagnosis.check import fine, guarded, odd, wrong
+from skillopt_cli.compose.diagnosis.machine import Terminal, check_python, check_terminal
+from skillopt_cli.core.errors import BackendUnusable, DataError
+from skillopt_cli.store.lock import lock_run
+from skillopt_cli.testing.model_server import Scripted, model_server
+
+CANARY = "sk-canary-3f9a7c51d2e84b60"
+ROW = dict[str, Any]
+Usage = namedtuple("Usage", "total used free")
+
+
+def doctor(*arguments: object, code: int = 0, **variables: str) -> list[ROW]:
+    ended = skillopt("doctor", *arguments, "--json", **variables)
+    assert ended.code == code, (ended.out, ended.err)
+    assert ended.out.count("\n") == 1
+    document = ended.json
+    assert document["ok"] is (code == 0)
+    checks: list[ROW] = document["checks"]
+    for row in checks:
+        assert row["state"] in ("ok", "warning", "failing")
+        assert bool(row["fix"]) == (row["state"] != "ok"), row
+        assert bool(row["code"]) == (row["state"] == "failing"), row
+    return checks
+
+
+def bad(checks: list[ROW]) -> list[ROW]:
+    return [row for row in checks if row["state"] == "failing"]
+
+
+def only(checks: list[ROW]) -> ROW:
+    (row,) = bad(checks)
+    return row
+
+
+def named(checks: list[ROW], name: str) -> ROW:
+    (row,) = (row for row in checks if row["name"] == name)
+    return row
+
+
+def flags(fix: str) -> list[str]:
+    """The arguments a fix tells to add."""
+    assert fix.startswith("add "), fix
+    return shlex.split(fix.removeprefix("add "))
+
+
+def test_a_good_setup_has_nothing_failing_and_leaves_nothing() -> None:
+    checks = doctor("searchqa", *TINY)
+    assert not bad(checks)
+    names = [row["name"] for row in checks]
+    assert names == [
+        *("python", "package", "plug-ins", "configuration", "data", "tasks used", "seed skill"),
+        *("optimizer", "target", "outputs", "disk", "journal", "runs", "terminal", "encoding"),
+    ]
+    assert named(checks, "data")["what"] == (
+        "searchqa: bundled sample (60 train / 60 selection / 100 test)"
+    )
+    assert "preset tiny" in named(checks, "configuration")["what"]
+    assert list(Path().iterdir()) == []
+
+
+def test_it_is_printed_with_its_fixes() -> None:
+    ended = skillopt("doctor")
+    assert ended.code == 2
+    lines = ended.out.splitlines()
+    assert lines[0].startswith("ok       python         3.")
+    at = next(i for i, line in enumerate(lines) if line.startswith("FAILING  target"))
+    assert lines[at].endswith("no model endpoint is configured for the target")
+    assert lines[at + 1].strip() == (
+        "fix: set AZURE_OPENAI_ENDPOINT, OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY, or try"
+        " --preset demo"
+    )
+    assert lines[-1] == "2 checks failing, 1 warning"
+    assert "\x1b" not in ended.out
+    assert ended.err == ""
+
+
+def test_no_benchmark_is_a_warning_whose_fix_runs() -> None:
+    row = named(doctor(*TINY), "data")
+    assert (row["state"], row["fix"]) == ("warning", "skillopt doctor searchqa")
+    fixed = doctor(*shlex.split(row["fix"])[2:], *TINY)
+    assert named(fixed, "data")["state"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what", "fix"),
+    [
+        (
+            ("--set", "train.batch_sise=3"),
+            "unknown configuration key `train.batch_sise` (flag --set)",
+            "did you mean `train.batch_size`?",
+        ),
+        (("--preset", "no"), "there is no preset `no`", "presets: default, demo, paper, tiny"),
+        (
+            ("--config", "gone.yaml"),
+            "the configuration file",
+            "check --config and `_base_`",
+        ),
+    ],
+)
+def test_a_configuration_that_does_not_hold(
+    arguments: tuple[str, ...], what: str, fix: str
+) -> None:
+    checks = doctor("searchqa", *arguments, code=2)
+    row = only(checks)
+    assert row["name"] == "configuration"
+    assert row["what"].startswith(what)
+    assert row["fix"] == fix
+    # What does not depend on it is looked at all the same.
+    assert named(checks, "terminal")["state"] == "ok"
+
+
+def test_data_that_is_missing() -> None:
+    row = only(doctor("searchqa", *TINY, "--split-dir", "gone", code=3))
+    assert (row["name"], row["code"]) == ("data", 3)
+    assert "gone" in row["what"]
+    assert skillopt("data", "sample", "searchqa", "--out", "gone").code == 0
+    assert not bad(doctor("searchqa", *TINY, "--split-dir", "gone"))
+
+
+def test_data_that_leaks() -> None:
+    skillopt("data", "sample", "searchqa", "--out", "d")
+    for path in Path("d/train").iterdir():
+        shutil.copy(path, Path("d/test", path.name))
+        text = path.read_text(encoding="utf-8")
+        Path("d/test", path.name).write_text(text.replace('"id": "', '"id": "x'), "utf-8")
+    checks = doctor("searchqa", *TINY, "--split-dir", "d", code=3)
+    row = only(checks)
+    assert row["name"] == "data"
+    assert row["what"].startswith("train and test share a task")
+    assert row["fix"]
+
+
+def test_data_that_decides_nothing(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = benchmark("sums", score="return Score(1.0, 1.0, '', (str(task.data['n']),))")
+    site = tmp_path_factory.mktemp("site")
+    install(site, monkeypatch, {"free_sums": source}, {"benchmark": {"sums": "free_sums:SPEC"}})
+    checks = doctor("sums", *TINY, code=3)
+    row, used = bad(checks)
+    assert row["what"].startswith("an empty answer scores above 0 on 12 of 12 tasks")
+    assert row["fix"] == "give these tasks a reference that says something"
+    assert used["what"] == "train.train_size is 12, but the train split holds 4 tasks"
+    assert used["fix"] == "lower it, or set 0 to take the whole split"
+    fixed = doctor("sums", *TINY, "--set", "train.train_size=0", code=3)
+    assert [r["what"] for r in bad(fixed)] == [row["what"]]
+    warned = [r["what"] for r in checks if (r["name"], r["state"]) == ("data", "warning")]
+    assert any("the test split has 4 tasks" in what for what in warned)
+
+
+def test_a_seed_skill_that_is_not_there() -> None:
+    row = only(doctor("searchqa", *TINY, "--skill-init", "gone.md", code=2))
+    assert "gone.md" in row["what"]
+    Path("gone.md").write_text("# Mine\n", encoding="utf-8")
+    assert not bad(doctor("searchqa", *TINY, "--skill-init", "gone.md"))
+
+
+def test_a_backend_that_does_not_exist() -> None:
+    row = only(doctor("searchqa", *TINY, "--target-backend", "simulate", code=2))
+    assert row["name"] == "target"
+    assert row["what"].startswith("there is no backend `simulate`")
+    assert row["fix"] == "did you mean `simulated`?"
+
+
+def test_a_backend_in_the_wrong_role() -> None:
+    row = only(doctor("searchqa", *TINY, "--target-backend", "rules", code=2))
+    assert row["what"] == "backend `rules` cannot be the target"
+
+
+def test_an_extra_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from skillopt_cli.backends import local
+
+    monkeypatch.setattr(local, "find_spec", lambda name: None)
+    row = only(doctor("searchqa", "--preset", "demo", code=4))
+    assert (row["name"], row["code"]) == ("target", 4)
+    assert row["fix"] == "pip install 'skillopt-cli[local]'"
+    monkeypatch.undo()
+
+
+def test_a_key_that_is_not_set() -> None:
+    remote = ("--set", "model.target.backend=openai_compatible", "--target-model", "m")
+    remote = (*remote, "--set", "model.target.base_url=http://127.0.0.1:9/v1")
+    remote = (*remote, "--set", "model.target.api_key_env=MY_API_KEY")
+    found = bad(doctor("searchqa", *TINY, *remote, code=2))
+    assert [row["name"] for row in found] == ["target", "address"]
+    assert "MY_API_KEY" in found[0]["what"]
+    assert found[0]["fix"].startswith("export MY_API_KEY=...")
+    fixed = doctor("searchqa", *TINY, *remote, code=4, MY_API_KEY=CANARY)
+    assert named(fixed, "target")["what"] == (
+        "openai_compatible, model m, at http://127.0.0.1:9/v1, key from MY_API_KEY"
+    )
+    assert CANARY not in json.dumps(fixed)
+
+
+def test_a_model_that_is_not_named() -> None:
+    url = ("--set", "model.target.base_url=http://127.0.0.1:9/v1")
+    checks = doctor(
+        "searchqa", *TINY, "--target-backend", "openai_compatible", *url, code=2
+    )  # fmt: skip
+    row = named(checks, "target")
+    assert row["what"].startswith("no model is named for the target")
+    assert row["fix"] == "add --target-model NAME"
+
+
+def remote(url: str) -> tuple[str, ...]:
+    return (
+        *("--target-backend", "openai_compatible", "--target-model", "m"),
+        *("--set", f"model.target.base_url={url}"),
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_a_server_that_does_not_run_and_one_that_does() -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/v1"
+    row = only(doctor("searchqa", *TINY, *remote(url), code=4))
+    assert (row["name"], row["code"]) == ("address", 4)
+    assert row["what"] == f"127.0.0.1:{port} cannot be reached: connection refused"
+    assert row["fix"] == (
+        f"start the model server on port {port}, or name another with --set model.base_url=URL"
+    )
+    with socket.create_server(("127.0.0.1", port)):
+        checks = doctor("searchqa", *TINY, *remote(url))
+        assert named(checks, "address")["what"] == f"127.0.0.1:{port} can be reached"
+
+
+def test_a_proxy_is_what_is_asked_unless_the_host_is_spared() -> None:
+    port = free_port()
+    proxy = {"HTTP_PROXY": f"http://127.0.0.1:{port}"}
+    row = only(doctor("searchqa", *TINY, *remote("http://model.test/v1"), code=4, **proxy))
+    assert row["what"].startswith(
+        f"model.test:80 by way of the proxy 127.0.0.1:{port} cannot be reached: "
+    )
+    assert row["fix"] == "check the proxy, or name the host in NO_PROXY"
+    with socket.create_server(("127.0.0.1", port)):
+        assert not bad(doctor("searchqa", *TINY, *remote("http://model.test/v1"), **proxy))
+        url = f"http://127.0.0.1:{port}/v1"
+        checks = doctor("searchqa", *TINY, *remote(url), NO_PROXY="127.0.0.1", **proxy)
+        assert named(checks, "address")["what"] == f"127.0.0.1:{port} can be reached"
+
+
+def test_an_address_that_is_not_known_is_not_called_reachable() -> None:
+    flags = (*TINY, "--target-backend", "openai_compatible", "--target-model", "m")
+    row = named(doctor("searchqa", *flags, OPENAI_API_KEY=CANARY), "address")
+    assert (row["state"], row["fix"]) == ("warning", "add --probe to make one tiny call")
+
+
+AZURE = (
+    *("--target-backend", "openai_chat", "--target-model", "m"),
+    *("--set", "model.target.base_url=http://127.0.0.1:9/"),
+)
+
+
+def test_the_azure_cli_is_looked_for_where_it_signs_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(Path("bin").absolute()))
+    checks = doctor("searchqa", *TINY, *AZURE, code=4)
+    row = named(checks, "az")
+    assert row["state"] == "failing"
+    assert row["fix"] == (
+        "install the Azure CLI and run `az login`, or add --set model.auth_mode=api_key"
+    )
+    az = Path("bin/az")
+    az.parent.mkdir()
+    az.write_text("#!/bin/sh\n", encoding="utf-8")
+    az.chmod(az.stat().st_mode | stat.S_IXUSR)
+    assert named(doctor("searchqa", *TINY, *AZURE, code=4), "az")["state"] == "ok"
+    key = ("--set", "model.target.auth_mode=api_key", "--set", "model.target.api_key_env=K_KEY")
+    checks = doctor("searchqa", *TINY, *AZURE, *key, code=4, K_KEY=CANARY)
+    assert "az" not in [row["name"] for row in checks]
+
+
+def test_a_place_that_cannot_be_written() -> None:
+    Path("outputs").write_text("in the way", encoding="utf-8")
+    row = only(doctor("searchqa", *TINY, code=3))
+    assert row["name"] == "outputs"
+    assert row["what"] == f"outputs cannot be written: {Path('outputs').absolute()} is a file"
+    assert row["fix"] == "mend its permissions, or add --out-root FOLDER"
+    assert not bad(doctor("searchqa", *TINY, "--out-root", "elsewhere"))
+
+
+@pytest.mark.parametrize(
+    ("free", "state", "code"), [(5e10, "ok", 0), (5e8, "warning", 0), (5e7, "failing", 3)]
+)
+def test_a_disk_that_fills_up(
+    free: float, state: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places.shutil, "disk_usage", lambda place: Usage(1e12, 0, free))
+    row = named(doctor("searchqa", *TINY, code=code), "disk")
+    assert row["state"] == state
+    assert row["fix"] == ("" if state == "ok" else "free disk space, or add --out-root FOLDER")
+
+
+def test_a_shared_journal_that_is_damaged() -> None:
+    shared = ("--set", "run.cache_dir=cache")
+    assert named(doctor("searchqa", *TINY, *shared), "journal")["what"].endswith("will be made")
+    Path("cache").mkdir()
+    Path("cache/journal.sqlite").write_bytes(b"no database at all" * 100)
+    row = only(doctor("searchqa", *TINY, *shared, code=3))
+    assert row["name"] == "journal"
+    assert "cache/journal.sqlite cannot be used" in row["what"]
+    assert "a damaged journal may be removed" in row["fix"]
+    Path("cache/journal.sqlite").unlink()
+    train(*SMALLEST, *shared)
+    assert " calls" in named(doctor("searchqa", *TINY, *shared), "journal")["what"]
+    Path("file").touch()
+    row = only(doctor("searchqa", *TINY, "--set", "run.cache_dir=file", code=3))
+    assert row["fix"] == "mend its permissions, or add --set run.cache_dir=FOLDER"
+
+
+def test_a_run_that_was_killed_is_resumed_by_the_fix() -> None:
+    folder = train(*SMALLEST)
+    assert named(doctor("searchqa", *TINY), "runs")["state"] == "ok"
+    log = folder / "events.jsonl"
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    log.write_text("".join(lines[:-1]), encoding="utf-8")
+    with lock_run(folder):
+        row = named(doctor("searchqa", *TINY), "runs")
+        assert row["what"] == f"{folder} is in use by process {os.getpid()}"
+    row = named(doctor("searchqa", *TINY), "runs")
+    assert (row["state"], row["fix"]) == ("warning", f"skillopt resume {folder}")
+    assert skillopt(*shlex.split(row["fix"])[1:]).code == 0
+    assert named(doctor("searchqa", *TINY), "runs")["state"] == "ok"
+
+
+def test_a_broken_plug_in_is_named_and_a_breaking_one_is_no_traceback(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening = f"raise RuntimeError('cannot log in with {CANARY}')"
+    site = tmp_path_factory.mktemp("site")
+    install(
+        site,
+        monkeypatch,
+        {"torn_sums": benchmark("sums", opening=opening)},
+        {"benchmark": {"sums": "torn_sums:SPEC"}, "backend": {"gone": "gone_module:SPEC"}},
+    )
+    checks = doctor("sums", *TINY, code=1, OPENAI_API_KEY=CANARY)
+    row = only(checks)
+    assert row["name"] == "data"
+    assert row["what"] == (
+        "the benchmark plug-in `sums` failed: RuntimeError: cannot log in with ***"
+    )
+    assert row["fix"] == "tell its authors"
+    broken = named(checks, "plug-ins")
+    assert (broken["state"], broken["fix"]) == (
+        "warning",
+        "reinstall or remove the package that provides it",
+    )
+    assert "`gone` (gone_module:SPEC) cannot be loaded" in broken["what"]
+
+
+async def test_a_check_that_breaks_is_a_failing_row() -> None:
+    def look() -> Iterator[Any]:
+        yield fine("x", "well")
+        raise ZeroDivisionError("a fault\nof two lines")
+
+    (row,) = await guarded("x", look)
+    assert (row.name, row.state, row.code) == ("x", "failing", 1)
+    assert row.what == "the check itself failed: ZeroDivisionError: a fault of two lines"
+    assert row.fix == "report it with this line"
+
+
+def test_an_old_python_and_a_package_that_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (row,) = check_python((3, 9, 1))
+    assert (row.state, row.code) == ("failing", 2)
+    assert row.fix == "install Python 3.11 or newer, and skillopt there"
+
+    def gone(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(machine, "version", gone)
+    assert only(doctor("searchqa", *TINY, code=2))["fix"] == (
+        "pip install --force-reinstall skillopt-cli"
+    )
+    monkeypatch.setattr(machine, "version", lambda name: "0.0.1")
+    assert named(doctor("searchqa", *TINY), "package")["state"] == "warning"
+
+
+@pytest.mark.parametrize(
+    ("terminal", "fixes"),
+    [
+        (Terminal(None, False, "utf-8", "UTF-8"), ["", ""]),
+        (Terminal(120, True, "UTF-8", "utf8"), ["", ""]),
+        (Terminal(40, True, "UTF-8", "utf8"), ["widen it, or add --display plain", ""]),
+        (Terminal(80, True, "utf-8", "ANSI_X3.4-1968"), ["", "export LANG=C.UTF-8"]),
+        (
+            Terminal(80, False, "ascii", "ANSI_X3.4-1968"),
+            ["", "export LANG=C.UTF-8 PYTHONIOENCODING=utf-8"],
+        ),
+    ],
+)
+def test_a_terminal_that_cannot_show_everything(terminal: Terminal, fixes: list[str]) -> None:
+    assert [row.fix for row in check_terminal(terminal)] == fixes
+
+
+def test_the_fix_for_the_encoding_mends_it() -> None:
+    import subprocess
+
+    program = Path(sys.executable).with_name("skillopt")
+    bare = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "LC_ALL": "POSIX"}
+    bare |= {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+
+    def encoding(**more: str) -> ROW:
+        argv = [str(program), "doctor", "searchqa", *TINY, "--json"]
+        done = subprocess.run(argv, env=bare | more, capture_output=True, check=True)
+        return named(json.loads(done.stdout)["checks"], "encoding")
+
+    assert encoding()["fix"] == "export LANG=C.UTF-8 PYTHONIOENCODING=utf-8"
+    assert encoding(LC_ALL="", LANG="C.UTF-8", PYTHONIOENCODING="utf-8")["state"] == "ok"
+
+
+def test_probing_adds_a_row_per_role() -> None:
+    with model_server(bodies=False) as server:
+        flags = (*TINY, *remote(server.url), "--probe")
+        checks = doctor("searchqa", *flags)
+        assert named(checks, "target answers")["what"].endswith('read as "Paris"')
+        assert named(checks, "optimizer answers")["state"] == "ok"
+        assert len(server.requests()) == 1
+        server.script(Scripted(401, {"error": {"message": "no"}}))
+        row = only(doctor("searchqa", *flags, code=4))
+        assert (row["name"], row["code"]) == ("target answers", 4)
+        assert "401" in row["what"]
+        # Without it no call is made.
+        doctor("searchqa", *TINY, *remote(server.url))
+        assert len(server.requests()) == 2
+
+
+def test_the_code_is_that_of_the_first_failing_row() -> None:
+    data, backend = wrong("d", DataError("x", "y")), wrong("b", BackendUnusable("x", "y"))
+    assert exit_code([fine("a", "b"), odd("a", "b", "c")]) == 0
+    assert exit_code([fine("a", "b"), data, backend]) == 3
+    assert exit_code([backend, data]) == 4
+
+
+def test_colour_is_only_where_it_is_wanted() -> None:
+    ended: Ended = skillopt("doctor", "searchqa", *TINY, NO_COLOR="1", FORCE_COLOR="1")
+    assert "\x1b" not in ended.out
