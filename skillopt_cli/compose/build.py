@@ -4,36 +4,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from skillopt_cli.backends.budget import Budget, Past
 from skillopt_cli.backends.doors import Doors
 from skillopt_cli.compose.conditions import record_conditions
+from skillopt_cli.compose.housing import Place, open_executor
 from skillopt_cli.compose.prompts import effective_prompts
+from skillopt_cli.compose.replaying import Replay, one_at_a_time, replayed_models
 from skillopt_cli.compose.roles import Models, Wiring, open_models
 from skillopt_cli.compose.secrets import DiscreetStore, Secrets
 from skillopt_cli.compose.skill_init import seed_skill
+from skillopt_cli.compose.taping import TapedStore, recorder, recording_header
 from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
+from skillopt_cli.core.caps import FLAGS, Cap
 from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.core.events import RunStarted
+from skillopt_cli.core.events import Limits, RunStarted
 from skillopt_cli.core.gate import GateRule
 from skillopt_cli.core.plan import LearningRate, TrainPlan
 from skillopt_cli.core.score import Metric
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.engine.bus import Bus, Subscriber
 from skillopt_cli.engine.session import Session
-from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.plugins import load_benchmark
 from skillopt_cli.ports import Benchmark, BenchmarkRequest
 from skillopt_cli.stages import Run
 from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.store.scribe import Scribe
-
-HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Order:
         observers: displays; they cannot steer or break the run.
         skill: the skill to evaluate; None trains, from the configured seed.
         allow_drift: go on although conditions changed.
+        record: where to write the calls that were used, when the run ends.
+        replay: the recording to answer every call from, in the place of models.
         clock: Unix time in seconds.
     """
 
@@ -53,6 +57,8 @@ class Order:
     observers: Sequence[Subscriber] = ()
     skill: SkillDocument | None = None
     allow_drift: bool = False
+    record: Path | None = None
+    replay: Path | None = None
     clock: Callable[[], float] = time.time
 
 
@@ -97,13 +103,14 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         DriftRefused: the folder belongs to a run under other conditions.
         ConfigError, DataError, BackendError: something does not fit together.
     """
-    config = order.config
-    journal_path = Path(config.run.cache_dir or folder) / "journal.sqlite"
+    config = order.config if order.replay is None else one_at_a_time(order.config)
+    # A replay must find no call that its recording does not hold, so it shares no journal.
+    shared = config.run.cache_dir if order.replay is None else ""
     secrets = Secrets.of(order.environment, config)
     with (
         lock_run(folder),
-        Journal(journal_path) as journal,
-        DiscreetStore(folder, journal, secrets) as store,
+        Journal(Path(shared or folder) / "journal.sqlite") as journal,
+        (TapedStore if order.record else DiscreetStore)(folder, journal, secrets) as store,
         TemporaryDirectory(prefix="skillopt-") as workspaces,
     ):
         scribe = Scribe(folder, store.facts())
@@ -115,9 +122,25 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         )
         emit = secrets.guard(bus.emit)
         doors = Doors()
-        wiring = Wiring(order.environment, doors, store, emit)
+        tapes = recorder(order.record, folder, config, journal, secrets) if order.record else None
+        caps = caps_of(config) if order.replay is None else ()
+        budget = Budget(caps, Past.of(store.facts()), emit)
+        wiring = Wiring(order.environment, doors, store, budget, tapes.tape if tapes else None)
         benchmark = open_benchmark(config)
-        models = open_models(config, wiring, with_optimizer=order.skill is None)
+        training = order.skill is None
+        models = (
+            open_models(config, wiring, with_optimizer=training)
+            if order.replay is None
+            else replayed_models(
+                config,
+                Replay(order.replay, order.environment),
+                journal,
+                store,
+                with_optimizer=training,
+            )
+        )
+        place = Place(folder, Path(workspaces), order.environment)
+        executor, warnings = open_executor(config, place)
         run = Run(
             config=config,
             plan=train_plan(config, benchmark),
@@ -125,7 +148,7 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
             splits=splits_in_use(config, benchmark),
             target=models.target,
             optimizer=models.optimizer,
-            executor=LocalExecutor(Path(workspaces), _harmless(order.environment)),
+            executor=executor,
             store=store,
             emit=emit,
             variants=models.variants,
@@ -136,12 +159,9 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         seed = order.skill or seed_skill(config.env, benchmark.seed_skill)
         record_conditions(folder, run, seed, allow_drift=order.allow_drift)
         started = _started(folder, run, order, models)
-        yield Session(run, seed, started, models.live, models.checks), doors
-
-
-def _harmless(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables a program of an attempt may see: no key, no home."""
-    return {name: environment[name] for name in HARMLESS if name in environment}
+        with tapes.writing(recording_header(config, models, benchmark)) if tapes else nullcontext():
+            live, checks = models.live, models.checks
+            yield Session(run, seed, started, live, budget, checks, warnings), doors
 
 
 def train_plan(config: RunConfig, benchmark: Benchmark) -> TrainPlan:
@@ -196,4 +216,21 @@ def _started(folder: Path, run: Run, order: Order, models: Models) -> RunStarted
         n_test=sizes["test"],
         metric=run.metric.name,
         recorded=run.recorded(state) if state else None,
+        limits=_limits(run.config, training),
     )
+
+
+def _limits(config: RunConfig, training: bool) -> Limits:
+    section = config.run
+    return Limits(
+        workers=section.workers,
+        analyst_workers=config.gradient.analyst_workers if training else 0,
+        max_concurrency=section.max_concurrency,
+        caps=tuple((cap.name, cap.limit) for cap in caps_of(config)),
+    )
+
+
+def caps_of(config: RunConfig) -> tuple[Cap, ...]:
+    """The caps that are set."""
+    limits = {name: getattr(config.run, name) for name in FLAGS}
+    return tuple(Cap(name, limit) for name, limit in limits.items() if limit is not None)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pydantic import SecretStr
 
+from skillopt_cli.backends.budget import Budget
 from skillopt_cli.backends.chat_agent import ChatAgent
-from skillopt_cli.backends.doors import Doors, Guarded
+from skillopt_cli.backends.doors import Doors
+from skillopt_cli.backends.metered import Price, free
+from skillopt_cli.backends.prices import known, price_of
 from skillopt_cli.backends.recorded import Recorded
 from skillopt_cli.backends.stack import CallPolicy, stack
+from skillopt_cli.backends.taped import Tape, Taped
+from skillopt_cli.compose.lanes import Lanes
 from skillopt_cli.compose.secrets import names_a_key
 from skillopt_cli.compose.settings import ROLES, backend_name
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.model_section import RetryConfig
+from skillopt_cli.config.section import Section
 from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.core.events import Role
+from skillopt_cli.core.events import ParameterRefused, Role, Stamped
 from skillopt_cli.plugins import load_backend
 from skillopt_cli.ports import (
     AgentBackend,
@@ -29,6 +35,8 @@ from skillopt_cli.ports import (
 )
 from skillopt_cli.stages import WITH_MODEL, Variants
 
+SECTIONS = ("simulated", "local", "codex_exec", "claude_code_exec", "command")
+"""Backends with a section of their own in the configuration."""
 DEFAULT_TIMEOUT = 120.0
 DEFAULT_MAX_TOKENS = 16384
 
@@ -68,7 +76,7 @@ def role_settings(config: RunConfig, role: Role, environment: Mapping[str, str])
     if variable and variable not in environment:
         raise _no_key(role, variable)
     backend = backend_name(config, role)
-    section = getattr(shared, backend, None) if backend in ("simulated", "local") else None
+    section = own_section(config, backend)
     honoured = load_backend(backend).honours
     temperature = pick("temperature")
     attempting = role == "target"
@@ -89,6 +97,12 @@ def role_settings(config: RunConfig, role: Role, environment: Mapping[str, str])
         },
         environment=environment,
     )
+
+
+def own_section(config: RunConfig, backend: str) -> Section | None:
+    """The section `model.<backend>` of a backend that has one."""
+    section = getattr(config.model, backend, None) if backend in SECTIONS else None
+    return section if isinstance(section, Section) else None
 
 
 def _no_key(role: Role, variable: str) -> ConfigError:
@@ -121,12 +135,23 @@ def role_spec(config: RunConfig, role: Role) -> BackendSpec:
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What every model of a run shares."""
+    """What every model of a run shares.
+
+    Attributes:
+        budget: also told what happens to calls.
+        tape: takes down which journaled calls are used; None where nobody records them.
+    """
 
     environment: Mapping[str, str]
     doors: Doors
     store: Store
-    emit: Emit
+    budget: Budget
+    tape: Tape | None = None
+
+    def journaled(self, chat: ChatBackend, role: Role) -> ChatBackend:
+        """A role's model behind the journal."""
+        recorded = Recorded(chat, self.store)
+        return recorded if self.tape is None else Taped(recorded, role, self.tape)
 
 
 def open_models(config: RunConfig, wiring: Wiring, *, with_optimizer: bool) -> Models:
@@ -136,38 +161,94 @@ def open_models(config: RunConfig, wiring: Wiring, *, with_optimizer: bool) -> M
         ConfigError: a backend does not exist or does not fit its role.
         BackendUnusable: a backend lacks what it needs.
     """
-    ceilings: dict[tuple[str, str], asyncio.Semaphore] = {}
+    lanes = Lanes(config.run.max_concurrency, wiring.budget, wiring.doors)
     live: dict[Role, ChatBackend] = {}
     checks: dict[Role, ChatBackend] = {}
     names: dict[Role, str] = {}
     agent: AgentBackend | None = None
     variants = WITH_MODEL
+    refused = refused_parameters(wiring.store.facts())
     for role in ROLES:
         if role == "optimizer" and not with_optimizer:
             continue
         spec = role_spec(config, role)
         settings = role_settings(config, role, wiring.environment)
+        settings = _negotiating(settings, refused, wiring.budget.tell)
         names[role] = f"{spec.name}/{settings.model}" if settings.model != spec.name else spec.name
         if isinstance(spec.stages, Variants) and role == "optimizer":
             variants = spec.stages
         if spec.open is None:
             continue
-        place = (spec.name, settings.base_url)
-        ceiling = ceilings.setdefault(place, asyncio.Semaphore(config.run.max_concurrency))
-        policy = CallPolicy(role, settings.workers, settings.timeout, config.model.retry)
-        guarded = Guarded(spec.open(settings), wiring.doors)
-        live[role] = stack(guarded, policy, ceiling, wiring.emit)
-        few = replace(policy, retry=first_tries(policy.retry))
-        checks[role] = stack(guarded, few, ceiling, wiring.emit)
+        price = role_price(config, spec, settings)
+        policy = CallPolicy(role, settings.workers, settings.timeout, config.model.retry, price)
+        shared = lanes.to(spec.name, settings)
+        backend = spec.open(settings)
+        live[role] = stack(backend, policy, shared)
+        checks[role] = stack(backend, replace(policy, retry=first_tries(policy.retry)), shared)
         if role == "target":
-            agent = (spec.agent or ChatAgent)(Recorded(live[role], wiring.store))
+            agent = agent_of(spec, wiring.journaled(live[role], role), settings)
     if agent is None:
         raise ConfigError(
             f"backend `{backend_name(config, 'target')}` cannot attempt tasks",
             "see `skillopt backends list`",
         )
-    optimizer = Recorded(live["optimizer"], wiring.store) if "optimizer" in live else None
+    optimizer = wiring.journaled(live["optimizer"], "optimizer") if "optimizer" in live else None
     return Models(agent, optimizer, variants, live, checks, names)
+
+
+def agent_of(spec: BackendSpec, chat: ChatBackend, settings: RoleSettings) -> AgentBackend:
+    """The agent that a backend makes of its model, wrapped by now.
+
+    Raises:
+        BackendUnusable: it lacks what it needs.
+    """
+    return ChatAgent(chat) if spec.agent is None else spec.agent(chat, settings)
+
+
+def role_price(config: RunConfig, spec: BackendSpec, settings: RoleSettings) -> Price:
+    """What a call of a role costs.
+
+    Raises:
+        ConfigError: there is a cap on money, and nobody knows the price.
+    """
+    if spec.free:
+        return free
+    price = partial(
+        price_of,
+        provider=spec.prices,
+        base_url=settings.base_url,
+        model=settings.model,
+        overrides=config.model.prices,
+    )
+    if config.run.max_usd is not None and not known(**price.keywords):
+        raise ConfigError(
+            f"run.max_usd cannot be kept: the price of the {settings.role} model"
+            f" `{settings.model}` is not known",
+            "state it in model.prices, or leave run.max_usd out and count with --max-calls",
+        )
+    return price
+
+
+def refused_parameters(facts: Iterable[Stamped]) -> frozenset[ParameterRefused]:
+    """What models were found not to take, over all processes of a run."""
+    return frozenset(f.event for f in facts if isinstance(f.event, ParameterRefused))
+
+
+def _negotiating(
+    settings: RoleSettings, before: frozenset[ParameterRefused], emit: Emit
+) -> RoleSettings:
+    """The settings with what is known of the model's dislikes; a new one is told once."""
+    role, model = settings.role, settings.model
+    told = set(before)
+
+    def tell(parameter: str) -> None:
+        fact = ParameterRefused(role, model, parameter)
+        if fact not in told:
+            told.add(fact)
+            emit(fact)
+
+    refused = frozenset(f.parameter for f in before if (f.role, f.model) == (role, model))
+    return replace(settings, refused=refused, on_refused=tell)
 
 
 def first_tries(retry: RetryConfig) -> RetryConfig:

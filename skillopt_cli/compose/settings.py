@@ -6,25 +6,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from skillopt_cli.compose.endpoints import (
+    DEFAULT_BACKEND,
+    ROLES,
+    backend_layers,
+    backend_name,
+    check_roles,
+    playing,
+    provider_layers,
+)
 from skillopt_cli.compose.secrets import Secrets
-from skillopt_cli.config import RunConfig
 from skillopt_cli.config.files import benchmark_layers, file_layers, preset_layers
 from skillopt_cli.config.layers import (
     DEFAULT,
-    ENVIRONMENT,
     Layer,
     Resolved,
+    Strength,
     assignment_layers,
     environment_layers,
     resolve,
     suggestion,
 )
+from skillopt_cli.core.caps import FLAGS
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import Role
-from skillopt_cli.plugins import load_backend, load_benchmark
+from skillopt_cli.plugins import load_benchmark
 
-DEFAULT_BACKEND = "openai_compatible"
-ROLES: tuple[Role, ...] = ("optimizer", "target")
+__all__ = ["DEFAULT_BACKEND", "FLAG_NAMES", "ROLES", "Wishes", "backend_name", "settle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +66,25 @@ def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
     above = [*environment_layers(environment), *_flag_layers(wishes)]
     named = wishes.benchmark or resolve([*files, *above]).config.env.name
     if wishes.benchmark:
-        above.append(Layer("argument BENCHMARK", {"env": {"name": wishes.benchmark}}))
-    below = [*benchmark_layers(named), *files]
-    draft = resolve([*below, *above])
+        argument = {"env": {"name": wishes.benchmark}}
+        above.append(Layer("argument BENCHMARK", argument, Strength.FLAG))
+    layers = [*benchmark_layers(named), *files, *above]
+    draft = resolve(layers)
     if named:
         _check_options(draft)
     elif wishes.roles:
         raise ConfigError(
             "no benchmark is named", f"for example `{wishes.example}`, or env.name in YAML"
         )
-    provider = Layer(ENVIRONMENT, dict(_provider_values(draft, environment)))
-    settled = resolve([*below, provider, *above])
+    layers += backend_layers(draft, environment)
+    draft = resolve(layers)
+    specs = playing(draft, wishes.roles)
+    layers += provider_layers(draft, environment, specs)
+    settled = resolve(layers)
     Secrets.of(environment, settled.config).refuse(settled)
     _check_seed(settled)
-    _check_endpoints(settled.config, wishes.roles)
+    check_roles(settled, specs, wishes.roles)
     return settled
-
-
-def backend_name(config: RunConfig, role: Role) -> str:
-    """The backend of a role: its own, else the shared one, else the default."""
-    return getattr(config.model, role).backend or config.model.backend or DEFAULT_BACKEND
 
 
 def _flag_layers(wishes: Wishes) -> Iterator[Layer]:
@@ -88,7 +95,7 @@ def _flag_layers(wishes: Wishes) -> Iterator[Layer]:
             nested: object = value
             for name in reversed(rest):
                 nested = {name: nested}
-            yield Layer(f"flag {option}", {section: nested})
+            yield Layer(f"flag {option}", {section: nested}, Strength.FLAG)
     yield from assignment_layers(wishes.assignments)
 
 
@@ -108,6 +115,8 @@ FLAG_NAMES = {
     "env.split_dir": "--split-dir",
     "env.out_root": "--out-root",
     "run.workers": "--workers",
+    "run.max_concurrency": "--max-concurrency",
+    **{f"run.{cap}": flag for cap, flag in FLAGS.items()},
     "run.display": "--display",
     "run.require_improvement": "--require-improvement",
 }
@@ -146,53 +155,3 @@ def _check_seed(settled: Resolved) -> None:
         raise ConfigError(
             "--skill-init and --from-scratch exclude each other", "give one of the two"
         )
-
-
-def _provider_values(
-    draft: Resolved, environment: Mapping[str, str]
-) -> Iterator[tuple[str, dict[str, dict[str, str]]]]:
-    """What provider variables say, where nothing stronger (a flag, SKILLOPT_*) has spoken.
-
-    The key's variable is taken only when no layer names one: naming it is already a reference to
-    the environment.
-    """
-    values: dict[str, dict[str, str]] = {}
-    for role in ROLES:
-        spec = load_backend(backend_name(draft.config, role))
-        shared, own = draft.config.model, getattr(draft.config.model, role)
-        keyed = own.api_key_env or shared.api_key_env
-        values[role] = {
-            setting: variable if setting == "api_key_env" else environment[variable].strip()
-            for setting, variable in spec.said(role, environment).items()
-            if not (keyed if setting == "api_key_env" else _spoken(draft, role, setting))
-        }
-    yield "model", values
-
-
-def _spoken(draft: Resolved, role: Role, name: str) -> bool:
-    """Whether a flag or a SKILLOPT_ variable sets a value for the role or for both."""
-    sources = [
-        draft.sources.get(f"model.{role}.{name}", ""),
-        draft.sources.get(f"model.{name}", ""),
-    ]
-    return any(source.startswith(("flag", ENVIRONMENT)) for source in sources)
-
-
-def _check_endpoints(config: RunConfig, roles: Sequence[Role]) -> None:
-    """One clear error before any call when a role has nowhere to go.
-
-    Raises:
-        ConfigError: the default backend has neither address nor key, or a role no model.
-    """
-    for role in roles:
-        if backend_name(config, role) != DEFAULT_BACKEND:
-            continue
-        shared, own = config.model, getattr(config.model, role)
-        where = own.base_url or shared.base_url
-        if not (where or own.api_key_env or shared.api_key_env):
-            raise ConfigError(
-                f"no model endpoint is configured for the {role}",
-                "set OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY, or try --preset demo",
-            )
-        if not own.name:
-            raise ConfigError(f"no model is named for the {role}", f"add --{role}-model NAME")

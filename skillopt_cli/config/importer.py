@@ -12,20 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from skillopt_cli.config.files import read_mapping
+from skillopt_cli.config.imported_models import Said, import_models, model_key
 from skillopt_cli.config.layers import flatten, known_keys, typed
 from skillopt_cli.config.scalars import Written, dump_yaml, settle_written
 from skillopt_cli.core.errors import ConfigError
 
 FLAT_NAMES = {
-    "model_backend": "model.backend",
-    "optimizer_model": "model.optimizer.name",
-    "teacher_model": "model.optimizer.name",
-    "target_model": "model.target.name",
-    "student_model": "model.target.name",
-    "optimizer_backend": "model.optimizer.backend",
-    "teacher_backend": "model.optimizer.backend",
-    "target_backend": "model.target.backend",
-    "student_backend": "model.target.backend",
     "edit_budget": "optimizer.learning_rate",
     "min_edit_budget": "optimizer.min_learning_rate",
     "env": "env.name",
@@ -35,14 +27,6 @@ FLAT_NAMES = {
     "max_api_workers": "run.max_concurrency",
 }
 STRUCTURED_NAMES = {
-    "model.optimizer": "model.optimizer.name",
-    "model.teacher": "model.optimizer.name",
-    "model.target": "model.target.name",
-    "model.student": "model.target.name",
-    "model.optimizer_backend": "model.optimizer.backend",
-    "model.teacher_backend": "model.optimizer.backend",
-    "model.target_backend": "model.target.backend",
-    "model.student_backend": "model.target.backend",
     "env.workers": "run.workers",
     "env.max_api_workers": "run.max_concurrency",
     "env.exec_timeout": "model.target.timeout",
@@ -76,12 +60,9 @@ SPELLINGS = {
         "skill_rewrite_minibatch": "full_rewrite_minibatch",
     },
 }
-BACKEND_SPELLINGS = {
-    "openai_compatible_chat": "openai_compatible",
-    "openai-compatible": "openai_compatible",
-    "compat": "openai_compatible",
-}
-_BACKEND_KEYS = ("model.backend", "model.optimizer.backend", "model.target.backend")
+_ROLE_BACKENDS = ("model.optimizer.backend", "model.target.backend")
+_MODELS_TOO = ("model.backend", "model.reasoning_effort")
+"""Keys that mean in both systems almost the same, and depend on who plays the roles there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +88,13 @@ def import_config(path: Path, backends: Collection[str]) -> Imported:
         ConfigError: the file, or one it is based on, is missing or is no mapping.
     """
     ours = set(known_keys())
-    values: dict[str, Any] = {}
-    left: list[tuple[str, str]] = []
-    for key, written in flatten(_read(path, ())):
-        if written is None or written == "":
+    found = {key: value for key, value in flatten(_read(path, ())) if value not in (None, "")}
+    models = {key: name for key in found if (name := _about_models(key, ours)) is not None}
+    said = {name: Said(key, found[key]) for key, name in models.items()}
+    model, left = import_models(said, backends)
+    values: dict[str, Any] = {"model": model} if model else {}
+    for key, written in found.items():
+        if key in models:
             continue
         target = _target(key, ours)
         if target is None or _is_secret(key):
@@ -118,21 +102,19 @@ def import_config(path: Path, backends: Collection[str]) -> Imported:
             continue
         read = typed(target, written) if isinstance(written, Written) else settle_written(written)
         value = SPELLINGS.get(target, {}).get(str(read), read)
-        if target in _BACKEND_KEYS:
-            value = _backend(str(read))
-            if value not in backends:
-                left.append((key, f"there is no backend `{value}` here"))
-                continue
+        if target in _ROLE_BACKENDS and value not in backends:
+            left.append((key, f"there is no backend `{value}` here"))
+            continue
         if target == "optimizer.lr_scheduler" and value == "autonomous":
             target = "optimizer.lr_control_mode"
         _put(values, target, value)
+    order = list(found)
+    left.sort(key=lambda one: order.index(one[0]))
     return Imported(values, tuple(left))
 
 
-def _backend(name: str) -> str:
-    """A backend's name as ours, where we have it under another one."""
-    name = name.strip().lower()
-    return BACKEND_SPELLINGS.get(name, name)
+def _about_models(key: str, ours: set[str]) -> str | None:
+    return None if key in ours and key not in _MODELS_TOO else model_key(key)
 
 
 def _target(key: str, ours: set[str]) -> str | None:

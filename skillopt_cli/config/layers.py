@@ -1,7 +1,8 @@
 """Layers of settings, weakest first, and where each effective value came from.
 
-Defaults < YAML files < provider variables and `SKILLOPT_*` variables < flags. Null and the empty
-string never override anything: they mean "as before".
+Defaults < YAML files < provider variables < `SKILLOPT_*` variables < flags. Null and the empty
+string never override anything: they mean "as before". A role's own setting of a model wins over the
+shared one of the same strength; a stronger shared one wins over it.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from skillopt_cli.config.model import ENV_PREFIX, NESTING, RunConfig
+from skillopt_cli.config.model_section import Endpoint
 from skillopt_cli.config.scalars import Written, is_null, read_value, settle_written
 from skillopt_cli.config.sections import EnvConfig
 from skillopt_cli.config.wording import CLASH, clash_words, fault_words, nearest
@@ -26,20 +29,46 @@ _LONGEST_NAME = 40
 _SECRET_ENDS = ("_key", "token", "secret", "password")
 
 
+class Strength(IntEnum):
+    """Which kind of layer wins over which."""
+
+    DEFAULT = 0
+    FILE = 1
+    PROVIDER = 2
+    OURS = 3
+    FLAG = 4
+
+
 @dataclass(frozen=True, slots=True)
 class Layer:
     """Nested settings from one source, such as a file name, "environment NAME" or "flag --NAME"."""
 
     source: str
     values: Mapping[str, Any]
+    strength: Strength = Strength.FILE
+
+    @property
+    def rank(self) -> Strength:
+        """Its strength; a layer that only writes down the defaults is as weak as they are."""
+        return Strength.DEFAULT if self.source == DEFAULT else self.strength
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The configuration, and the source of every value that is not a default, by dotted key."""
+    """The configuration; by dotted key, where each value that is not a default came from.
+
+    Attributes:
+        sources: a file's name, "environment NAME", "flag --NAME", and the like.
+        ranks: what kind of layer that was.
+    """
 
     config: RunConfig
     sources: Mapping[str, str] = field(default_factory=dict)
+    ranks: Mapping[str, Strength] = field(default_factory=dict)
+
+    def rank(self, *keys: str) -> Strength:
+        """The strongest layer that set one of these keys."""
+        return max(self.ranks.get(key, Strength.DEFAULT) for key in keys)
 
     def rows(self) -> list[dict[str, Any]]:
         """Every effective value as {key, value, source}, in the order of the model."""
@@ -50,7 +79,7 @@ class Resolved:
 
 
 def resolve(layers: Sequence[Layer]) -> Resolved:
-    """Merge layers, weakest first, and validate the result. Layers of defaults always come first.
+    """Merge layers and validate the result. Of equally strong ones the later wins.
 
     Null, an empty text and an empty mapping mean "as before".
 
@@ -59,15 +88,20 @@ def resolve(layers: Sequence[Layer]) -> Resolved:
     """
     merged: dict[str, Any] = {}
     sources: dict[str, str] = {}
-    for layer in sorted(layers, key=lambda layer: layer.source != DEFAULT):
+    ranks: dict[str, Strength] = {}
+    for layer in sorted(layers, key=lambda layer: layer.rank):
         for key, written in flatten(_named_models(layer.values)):
             value = typed(key, written) if isinstance(written, Written) else settle_written(written)
             if value is None or value in ("", {}):
                 continue
             _put(merged, key, value, layer.source)
-            sources[key] = layer.source
+            sources[key], ranks[key] = layer.source, layer.rank
+            for own in _own_forms(key):
+                if ranks.get(own, layer.rank) < layer.rank:
+                    _take(merged, own)
+                    del sources[own], ranks[own]
     try:
-        return Resolved(RunConfig(**merged), sources)
+        return Resolved(RunConfig(**merged), sources, ranks)
     except ValidationError as error:
         raise explained(error, sources) from None
 
@@ -84,7 +118,8 @@ def environment_layers(environment: Mapping[str, str]) -> list[Layer]:
             continue
         path = name[len(ENV_PREFIX) :].lower().split(NESTING)
         if len(path) > 1 and path[0] in RunConfig.model_fields:
-            layers.append(_leaf(f"{ENVIRONMENT} {name}", ".".join(path), text))
+            source = f"{ENVIRONMENT} {name}"
+            layers.append(leaf_layer(source, ".".join(path), text, Strength.OURS))
             continue
         ours = [f"{ENV_PREFIX}{key.upper().replace('.', NESTING)}" for key in known_keys()]
         close = difflib.get_close_matches(name, ours, n=1, cutoff=0.8)
@@ -111,14 +146,15 @@ def assignment_layers(assignments: Sequence[str], source: str = "flag --set") ->
             shown = f"`{key}`" if equals and len(key) <= _LONGEST_NAME else "an argument"
             near = suggestion(key, known_keys()) if equals else "such as train.batch_size=20"
             raise ConfigError(f"{shown} of {source} is not of the form section.key=value", near)
-        layers.append(_leaf(source, key, value))
+        layers.append(leaf_layer(source, key, value, Strength.FLAG))
     return layers
 
 
-def _leaf(source: str, key: str, text: str) -> Layer:
+def leaf_layer(source: str, key: str, text: str, strength: Strength) -> Layer:
+    """A layer of one setting, from a text that is read as `typed` says."""
     values: dict[str, Any] = {}
     _put(values, key, typed(key, text), source)
-    return Layer(source, values)
+    return Layer(source, values, strength)
 
 
 def typed(key: str, text: str) -> Any:
@@ -157,6 +193,20 @@ def _put(into: dict[str, Any], key: str, value: Any, source: str) -> None:
         if not isinstance(into, dict):
             raise ConfigError(f"`{key}` ({source}) is inside `{name}`, which holds a plain value")
     into[last] = value
+
+
+def _own_forms(key: str) -> list[str]:
+    """The roles' own forms of a shared setting of models."""
+    section, _, name = key.partition(".")
+    shared = section == "model" and name in Endpoint.model_fields
+    return [f"model.{role}.{name}" for role in ROLES] if shared else []
+
+
+def _take(merged: dict[str, Any], key: str) -> None:
+    *path, last = key.split(".")
+    for name in path:
+        merged = merged[name]
+    del merged[last]
 
 
 def _wants_text(key: str) -> bool:

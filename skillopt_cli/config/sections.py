@@ -217,6 +217,14 @@ class RunSection(Section):
     """Folder of a journal shared by several runs; empty keeps it in the run folder."""
     require_improvement: bool = False
     """Exit with 10 when no candidate beat the seed."""
+    executor: Literal["auto", "namespace", "local"] = "auto"
+    """Isolate an agent's programs by bubblewrap where it works (auto), or else refuse (namespace);
+    local never does."""
+    readable: str = ""
+    """Files and folders an isolated program may read beyond the system's and its own: absolute
+    paths with `:` between them."""
+    workspace_mb: int = Field(1000, ge=1)
+    """Most megabytes the folders of one attempt may hold."""
     max_usd: float | None = Field(None, gt=0)
     """Most US dollars for calls of the run, all its processes together; unset never stops."""
     max_calls: int | None = Field(None, ge=1)
@@ -227,3 +235,10 @@ class RunSection(Section):
     """Most attempts at tasks; those recalled from the journal cost nothing."""
     max_minutes: float | None = Field(None, gt=0)
     """Most minutes of work, those before a resume included."""
+
+    @field_validator("readable")
+    @classmethod
+    def _paths_that_stay(cls, value: str) -> str:
+        if any(path and not path.startswith(("/", "~/")) for path in value.split(":")):
+            raise ValueError("wanted are absolute paths with `:` between them")
+        return value

@@ -13,6 +13,8 @@ from typing import Any
 
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from skillopt_cli.config.synonyms import ours
+
 CLASH = "clash"
 """Type of a fault that lies in several settings of a section together."""
 
@@ -72,17 +74,19 @@ def fault_words(fault: ErrorDetails) -> str:
     if wanted := _KINDS.get(kind.split("_", maxsplit=1)[0]):
         return f" must be {wanted}{_instead(fault)}"
     message = fault["msg"].removeprefix("Value error, ")
-    return f": {message[:1].lower()}{message[1:]}"
+    return f" {message}" if message.startswith("must ") else f": {message[:1].lower()}{message[1:]}"
 
 
 def nearest(fault: ErrorDetails) -> str:
-    """A hint with the allowed word that comes nearest to the one given, empty without one."""
+    """A hint with the allowed word that is meant or comes nearest, empty without one."""
     given = fault.get("input")
-    if fault["type"] != "literal_error" or not isinstance(given, str):
+    if not isinstance(given, str | int):
         return ""
-    words = _QUOTED.findall(str(fault["ctx"]["expected"]))
-    close = difflib.get_close_matches(given, words, n=1)
-    return f"did you mean `{close[0]}`?" if close else ""
+    meant = ours(str(fault["loc"][-1]), json.dumps(given) if isinstance(given, bool) else given)
+    if meant is None and fault["type"] == "literal_error":
+        words = _QUOTED.findall(str(fault["ctx"]["expected"]))
+        meant = next(iter(difflib.get_close_matches(str(given).lower(), words, n=1)), None)
+    return f"did you mean `{meant}`?" if meant else ""
 
 
 def _instead(fault: ErrorDetails) -> str:

@@ -145,7 +145,7 @@ def test_provider_variables_are_asked_role_first_then_shared_then_openai() -> No
         "base_url": "http://plain/v1",
         "api_key_env": "OPENAI_API_KEY",
     }
-    assert found.sources["model.target.name"] == "environment"
+    assert found.sources["model.target.name"] == "environment TARGET_OPENAI_COMPATIBLE_MODEL"
 
 
 def test_provider_variables_stand_over_a_file_and_under_flags() -> None:

@@ -137,13 +137,22 @@ def test_a_file_that_is_no_configuration_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["azure_openai", "codex", "claude_code_exec", "qwen_chat", "openai_chat"]
+    ("key", "name", "absent"),
+    [
+        ("model_backend", "azure_openai", "backend `openai_chat`"),
+        ("model_backend", "codex", "backend `codex_exec`"),
+        ("model_backend", "cursor", "backend `openai_chat`"),
+        ("model_backend", "qwen", "backend `openai_chat` and no backend `qwen_chat`"),
+        ("optimizer_backend", "claude", "backend `claude_chat`"),
+        ("student_backend", "claude_code_exec", "backend `claude_code_exec`"),
+    ],
 )
-@pytest.mark.parametrize("key", ["model_backend", "optimizer_backend", "student_backend"])
-def test_a_backend_that_does_not_exist_here_is_left_behind(key: str, name: str) -> None:
+def test_a_backend_that_does_not_exist_here_is_left_behind(
+    key: str, name: str, absent: str
+) -> None:
     found = imported(f"{key}: {name}\nnum_epochs: 2\n")
     assert found.values == {"train": {"num_epochs": 2}}
-    assert found.left == ((key, f"there is no backend `{name}` here"),)
+    assert found.left == ((key, f"there is no {absent} here"),)
 
 
 @pytest.mark.parametrize(
@@ -152,10 +161,180 @@ def test_a_backend_that_does_not_exist_here_is_left_behind(key: str, name: str) 
 )
 def test_other_spellings_of_a_backend_are_known(said: str, ours: str) -> None:
     found = imported(f"model: {{target_backend: '{said}', backend: simulated}}\n")
-    assert found.values == {"model": {"target": {"backend": ours}, "backend": "simulated"}}
+    both = {"optimizer": {"backend": "simulated"}, "target": {"backend": ours}}
+    assert found.values == {"model": both}
 
 
 def test_a_missing_base_names_the_file_that_wants_it() -> None:
     with pytest.raises(ConfigError, match=r"gone\.yaml, which old\.yaml is based on,") as caught:
         imported("_base_: gone.yaml\n")
     assert "`_base_`" in caught.value.hint
+
+
+CHATS = ("openai_chat", "openai_compatible", "claude_chat", "qwen_chat", "minimax_chat")
+PUBLISHED_BASE = """
+model:
+  backend: azure_openai
+  optimizer: gpt-5.5
+  target: gpt-5.5
+  optimizer_backend: openai_chat
+  target_backend: openai_chat
+  reasoning_effort: medium
+  rewrite_reasoning_effort: ""
+  rewrite_max_completion_tokens: 64000
+  codex_exec_path: ""
+  codex_trace_to_optimizer: true
+  claude_code_exec_path: claude
+  azure_openai_endpoint: ""
+  azure_openai_api_version: 2024-12-01-preview
+  azure_openai_api_key: ""
+  azure_openai_auth_mode: ""
+  azure_openai_ad_scope: https://cognitiveservices.azure.com/.default
+  optimizer_azure_openai_api_version: 2024-12-01-preview
+  target_azure_openai_api_version: 2024-12-01-preview
+  qwen_chat_thinking_mode: ""
+  minimax_model: MiniMax-M3
+  minimax_temperature: "0.7"
+  minimax_max_tokens: "8000"
+  minimax_enable_thinking: "false"
+"""
+
+
+def with_base(text: str) -> Imported:
+    """A file on the published base, where all chat backends exist; the result must hold."""
+    Path("base.yaml").write_text(PUBLISHED_BASE, encoding="utf-8")
+    Path("old.yaml").write_text(f"_base_: base.yaml\n{text}", encoding="utf-8")
+    found = import_config(Path("old.yaml"), CHATS)
+    Path("new.yaml").write_text(found.text(), encoding="utf-8")
+    resolve(file_layers(Path("new.yaml")))
+    return found
+
+
+def test_the_published_base_says_what_both_roles_share_once() -> None:
+    found = with_base("")
+    assert found.values["model"] == {
+        "backend": "openai_chat",
+        "reasoning_effort": "medium",
+        "optimizer": {"name": "gpt-5.5"},
+        "target": {"name": "gpt-5.5"},
+    }
+    left = dict(found.left)
+    assert left["model.minimax_temperature"] == "no role is played by minimax_chat"
+    assert "agents" in left["model.claude_code_exec_path"]
+    assert "rewrite" in left["model.rewrite_max_completion_tokens"]
+    assert "model.azure_openai_api_version" not in left
+
+
+@pytest.mark.parametrize(
+    ("said", "ours"),
+    [
+        ("key", "api_key"),
+        ("aad", "managed_identity"),
+        ("azure_ad", "managed_identity"),
+        ("compat", "openai_compatible"),
+        ("openai", "openai_compatible"),
+        ("Azure_CLI", "azure_cli"),
+    ],
+)
+def test_azure_settings_are_carried_shared_and_by_role(said: str, ours: str) -> None:
+    found = with_base(
+        f"""
+model:
+  azure_openai_endpoint: https://both.example
+  azure_openai_auth_mode: {said}
+  target_azure_openai_endpoint: https://target.example
+  target_azure_openai_managed_identity_client_id: '1234'
+  optimizer_azure_openai_api_version: 2025-04-01-preview
+"""
+    )
+    model = found.values["model"]
+    assert model["auth_mode"] == ours
+    assert model["optimizer"]["base_url"] == "https://both.example"
+    assert model["optimizer"]["api_version"] == "2025-04-01-preview"
+    assert model["target"]["base_url"] == "https://target.example"
+    assert model["target"]["managed_identity_client_id"] == "1234"
+
+
+def test_the_oldest_names_count_where_the_newer_ones_are_empty() -> None:
+    found = imported("azure_endpoint: https://a\nazure_openai_endpoint: ''\n")
+    assert found.left == (("azure_endpoint", "no role is played by openai_chat"),)
+    found = with_base("model: {azure_endpoint: 'https://a'}\n")
+    assert found.values["model"]["base_url"] == "https://a"
+    found = with_base("model: {azure_endpoint: 'https://a', azure_openai_endpoint: 'https://b'}\n")
+    assert found.values["model"]["base_url"] == "https://b"
+
+
+@pytest.mark.parametrize(
+    ("high", "optimizer", "target"),
+    [
+        ("azure", "openai_chat", "openai_chat"),
+        ("claude", "claude_chat", "claude_chat"),
+        ("qwen", "openai_chat", "qwen_chat"),
+        ("minimax_chat", "openai_chat", "minimax_chat"),
+        ("openai_compatible", "openai_compatible", "openai_compatible"),
+        ("something else", "openai_chat", "openai_chat"),
+    ],
+)
+def test_a_high_level_name_says_who_plays_each_role(high: str, optimizer: str, target: str) -> None:
+    model = with_base(f"model: {{backend: {high}}}\n").values["model"]
+    shared = model.get("backend")
+    assert model["optimizer"].get("backend", shared) == optimizer
+    assert model["target"].get("backend", shared) == target
+
+
+def test_a_role_of_its_own_backend_keeps_it_whatever_the_high_level_name() -> None:
+    model = with_base("model: {backend: qwen, target_backend: claude}\n").values["model"]
+    assert model["target"]["backend"] == "claude_chat"
+
+
+def test_a_sentinel_name_becomes_the_model_the_published_system_would_ask_for() -> None:
+    found = with_base("model: {backend: minimax, minimax_model: MiniMax-M2.7}\n")
+    assert found.values["model"]["target"]["name"] == "MiniMax-M2.7"
+    assert "MiniMax-M2.7" in dict(found.left)["model.target"]
+    named = with_base("model: {backend: minimax, target: mine}\n")
+    assert named.values["model"]["target"]["name"] == "mine"
+
+
+def test_settings_of_qwen_and_minimax_are_carried_to_the_role_they_play() -> None:
+    qwen = with_base(
+        """
+model:
+  target_backend: qwen
+  qwen_chat_base_url: http://q/v1
+  qwen_chat_timeout_seconds: 90
+  qwen_chat_max_tokens: '900'
+  qwen_chat_temperature: 0.2
+  target_qwen_chat_temperature: 0.4
+  target_qwen_chat_thinking_mode: 'off'
+"""
+    ).values["model"]
+    assert qwen["target"] == {
+        "backend": "qwen_chat",
+        "base_url": "http://q/v1",
+        "timeout": 90,
+        "max_completion_tokens": 900,
+        "temperature": 0.4,
+        "thinking": "disabled",
+        "name": "Qwen/Qwen3.5-4B",
+    }
+    assert "reasoning_effort" in qwen["optimizer"]
+    minimax = with_base("model: {backend: minimax, minimax_region: cn_zh}\n").values["model"]
+    assert minimax["target"]["region"] == "cn_zh"
+    assert minimax["target"]["temperature"] == 0.7
+    assert minimax["target"]["thinking"] == "disabled"
+
+
+@pytest.mark.parametrize(
+    ("key", "variable"),
+    [
+        ("azure_openai_api_key", "AZURE_OPENAI_API_KEY"),
+        ("teacher_azure_openai_api_key", "OPTIMIZER_AZURE_OPENAI_API_KEY"),
+        ("target_qwen_chat_api_key", "TARGET_QWEN_CHAT_API_KEY"),
+        ("minimax_api_key", "MINIMAX_API_KEY"),
+        ("azure_api_key", "AZURE_OPENAI_API_KEY"),
+    ],
+)
+def test_a_key_becomes_the_advice_to_set_its_variable(key: str, variable: str) -> None:
+    found = with_base(f"model: {{{key}: sk-canary-0123456789}}\n")
+    assert f"set the variable {variable}" in dict(found.left)[f"model.{key}"]
+    assert "canary" not in found.text() + str(found.left)

@@ -1,0 +1,216 @@
+"""Where each role's model is: who plays it, what provider variables say, what must be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.layers import (
+    ENVIRONMENT,
+    Layer,
+    Resolved,
+    Strength,
+    leaf_layer,
+)
+from skillopt_cli.config.model_section import Endpoint, RoleConfig
+from skillopt_cli.config.scalars import is_null
+from skillopt_cli.config.synonyms import ours
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.events import Role
+from skillopt_cli.plugins import BACKENDS, load_backend, names
+from skillopt_cli.ports import BackendSpec
+
+DEFAULT_BACKEND = "openai_compatible"
+AZURE_BACKEND = "openai_chat"
+ROLES: tuple[Role, ...] = ("optimizer", "target")
+
+BACKEND_VARIABLE = "{ROLE}_BACKEND"
+MODEL_VARIABLE = "{ROLE}_DEPLOYMENT"
+"""Names the model where none of the backend's own variables does."""
+
+_ADDRESSES = (
+    ("{ROLE}_AZURE_OPENAI_ENDPOINT", AZURE_BACKEND),
+    ("AZURE_OPENAI_{ROLE}_ENDPOINT", AZURE_BACKEND),
+    ("{ROLE}_OPENAI_COMPATIBLE_BASE_URL", DEFAULT_BACKEND),
+    ("AZURE_OPENAI_ENDPOINT", AZURE_BACKEND),
+)
+"""Which backend a variable with an address means, where nothing names one; the first counts."""
+
+_EVERY_BACKENDS = (
+    "backend",
+    "base_url",
+    "api_key_env",
+    "reasoning_effort",
+    "temperature",
+    "max_completion_tokens",
+    "timeout",
+)
+SPECIAL = tuple(name for name in Endpoint.model_fields if name not in _EVERY_BACKENDS)
+"""Settings that only some backends heed."""
+
+
+def backend_name(config: RunConfig, role: Role) -> str:
+    """The backend of a role: its own, else the shared one, else the default."""
+    return str(effective(config, role, "backend") or DEFAULT_BACKEND)
+
+
+def effective(config: RunConfig, role: Role, name: str) -> object:
+    """A setting of a role: its own value, else the shared one, else None."""
+    own = getattr(getattr(config.model, role), name)
+    return getattr(config.model, name, None) if own is None else own
+
+
+def backend_layers(draft: Resolved, environment: Mapping[str, str]) -> Iterator[Layer]:
+    """Which backend variables choose for each role.
+
+    `OPTIMIZER_BACKEND` and `TARGET_BACKEND` name one. Where nothing does, the variable that holds
+    the address decides, unless a flag or a variable of ours holds one.
+    """
+    for role in ROLES:
+        named = BACKEND_VARIABLE.format(ROLE=role.upper())
+        if _says(environment, named):
+            yield _provider(named, role, "backend", environment[named].strip())
+            continue
+        if effective(draft.config, role, "backend"):
+            continue
+        if draft.rank(f"model.{role}.base_url", "model.base_url") > Strength.PROVIDER:
+            continue
+        forms = ((form.format(ROLE=role.upper()), backend) for form, backend in _ADDRESSES)
+        found = next(((name, backend) for name, backend in forms if _says(environment, name)), None)
+        if found and found[1] != DEFAULT_BACKEND:
+            yield _provider(found[0], role, "backend", found[1])
+
+
+def playing(draft: Resolved, roles: Sequence[Role]) -> dict[Role, BackendSpec]:
+    """The backend of each role, without those that do not exist and need not.
+
+    Args:
+        roles: roles whose backend must exist.
+
+    Raises:
+        ConfigError: there is no such backend, or its plug-in is broken; names the source.
+    """
+    loaded: dict[str, BackendSpec] = {}
+    found: dict[Role, BackendSpec] = {}
+    for role in ROLES:
+        name = backend_name(draft.config, role)
+        spec = loaded.get(name) or _spec(draft, role, needed=role in roles)
+        if spec is not None:
+            loaded[name] = found[role] = spec
+    return found
+
+
+def provider_layers(
+    draft: Resolved, environment: Mapping[str, str], specs: Mapping[Role, BackendSpec]
+) -> Iterator[Layer]:
+    """What provider variables say of each role's model, a layer each.
+
+    The key's variable is taken only when no layer names one: naming it is already a reference to
+    the environment.
+    """
+    said = {name: text for name, text in environment.items() if not is_null(text)}
+    for role, spec in specs.items():
+        found = spec.said(role, said)
+        model = MODEL_VARIABLE.format(ROLE=role.upper())
+        if not spec.free and model in said:
+            found.setdefault("name", model)
+        for setting, variable in found.items():
+            if setting != "api_key_env":
+                yield _provider(variable, role, setting, said[variable].strip())
+            elif not effective(draft.config, role, setting):
+                yield _provider(variable, role, setting, variable)
+
+
+def check_roles(
+    settled: Resolved, specs: Mapping[Role, BackendSpec], roles: Sequence[Role]
+) -> None:
+    """One clear error before any call when a role's model cannot be reached as configured.
+
+    Raises:
+        ConfigError: a role in `roles` lacks an address, a key or a model that its backend needs, or
+            a setting is heeded by no backend.
+    """
+    for role in roles:
+        _check_needs(settled, role, specs[role])
+    if len(specs) == len(ROLES):
+        _check_heeded(settled, specs)
+
+
+def _check_needs(settled: Resolved, role: Role, spec: BackendSpec) -> None:
+    settings = {name: effective(settled.config, role, name) for name in RoleConfig.model_fields}
+    need = next((need for need in spec.needs if not need.met(settings)), None)
+    if need is None:
+        return
+    words = {"role": role, "ROLE": role.upper()}
+    message, hint = need.lack.format(**words), need.hint.format(**words)
+    source = _source(settled, role, "backend")
+    if source:
+        raise ConfigError(f"{message} (backend `{spec.name}`: {source})", hint)
+    if "base_url" in need.settings:
+        hint = "set AZURE_OPENAI_ENDPOINT, OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY"
+        raise ConfigError(message, f"{hint}, or try --preset demo")
+    raise ConfigError(message, hint)
+
+
+def _check_heeded(settled: Resolved, specs: Mapping[Role, BackendSpec]) -> None:
+    """Refuse settings that would be without effect."""
+    for name in SPECIAL:
+        for role, spec in specs.items():
+            own = getattr(getattr(settled.config.model, role), name)
+            if own is not None and name not in spec.honours:
+                raise _unheeded(settled, f"model.{role}.{name}", [spec.name])
+        shared = getattr(settled.config.model, name)
+        if shared is not None and not any(name in spec.honours for spec in specs.values()):
+            playing = sorted({spec.name for spec in specs.values()})
+            raise _unheeded(settled, f"model.{name}", playing)
+
+
+def _unheeded(settled: Resolved, key: str, backends: Sequence[str]) -> ConfigError:
+    source = settled.sources.get(key)
+    origin = f" ({source})" if source else ""
+    setting = key.rsplit(".", 1)[-1]
+    others = [spec.name for spec in _loadable() if setting in spec.honours]
+    return ConfigError(
+        f"`{key}`{origin} has no effect with the backend {' or '.join(f'`{b}`' for b in backends)}",
+        f"remove it, or use {' or '.join(others)}" if others else "remove it",
+    )
+
+
+def _loadable() -> Iterator[BackendSpec]:
+    for name in names(BACKENDS):
+        try:
+            yield load_backend(name)
+        except ConfigError:
+            # A broken plug-in is told where it is used.
+            continue
+
+
+def _spec(resolved: Resolved, role: Role, *, needed: bool) -> BackendSpec | None:
+    """The backend of a role; None when it cannot be loaded and need not be."""
+    name = backend_name(resolved.config, role)
+    try:
+        return load_backend(name)
+    except ConfigError as error:
+        if not needed:
+            return None
+        if name in names(BACKENDS):
+            raise
+        near = ours("backend", name)
+        source = _source(resolved, role, "backend")
+        hint = f"did you mean `{near}`?" if near else error.hint
+        raise ConfigError(f"{error.message} ({source})", hint) from None
+
+
+def _source(resolved: Resolved, role: Role, name: str) -> str:
+    """Where a role's setting comes from; empty for a default."""
+    keys = (f"model.{role}.{name}", f"model.{name}")
+    return next((resolved.sources[key] for key in keys if key in resolved.sources), "")
+
+
+def _provider(variable: str, role: Role, setting: str, text: str) -> Layer:
+    key = f"model.{role}.{setting}"
+    return leaf_layer(f"{ENVIRONMENT} {variable}", key, text, Strength.PROVIDER)
+
+
+def _says(environment: Mapping[str, str], variable: str) -> bool:
+    return not is_null(environment.get(variable, ""))

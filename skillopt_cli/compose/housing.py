@@ -1,0 +1,84 @@
+"""Where the attempts of a run may start programs: isolated where this machine can do that."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import skillopt_cli
+from skillopt_cli.compose.settings import backend_name
+from skillopt_cli.config import RunConfig
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.events import Degraded
+from skillopt_cli.executors.bounds import Bounds
+from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.executors.namespace import WRAPPER, NamespaceExecutor, Sight, refusal
+from skillopt_cli.plugins import load_backend, load_benchmark
+from skillopt_cli.ports import Executor
+
+HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ")
+"""The variables every program of an attempt sees: no key, no home."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What an executor is made for.
+
+    Attributes:
+        folder: the run folder.
+        workspaces: where attempts get their folders.
+        environment: variables by name.
+    """
+
+    folder: Path
+    workspaces: Path
+    environment: Mapping[str, str]
+
+
+def open_executor(config: RunConfig, place: Place) -> tuple[Executor, tuple[Degraded, ...]]:
+    """The executor that `run.executor` asks for, and what is to be said about a weaker one.
+
+    Raises:
+        ConfigError: namespaces are asked for, and this machine has none.
+    """
+    wish = config.run.executor
+    harmless = {name: place.environment[name] for name in HARMLESS if name in place.environment}
+    bounds = Bounds(workspace=config.run.workspace_mb * 1_000_000)
+    local = LocalExecutor(place.workspaces, harmless, bounds)
+    if wish == "local":
+        return local, ()
+    wrapper = shutil.which(WRAPPER, path=place.environment.get("PATH"))
+    reason = refusal(wrapper) if wrapper else f"bubblewrap (`{WRAPPER}`) is not installed"
+    if not reason:
+        sight = Sight(
+            frozenset(_absolute(path, place) for path in config.run.readable.split(":") if path),
+            frozenset(path.resolve() for path in _private(config, place.folder)),
+        )
+        return NamespaceExecutor(place.workspaces, harmless, bounds, sight, str(wrapper)), ()
+    if wish == "namespace":
+        raise ConfigError(
+            f"`run.executor` is `namespace`, which this machine cannot do: {reason}",
+            "install bubblewrap and allow user namespaces, or set `run.executor=local`",
+        )
+    if not load_backend(backend_name(config, "target")).runs_programs:
+        return local, ()
+    weaker = f"its programs are not isolated and can read your files: {reason}"
+    return local, (Degraded("target", weaker),)
+
+
+def _absolute(path: str, place: Place) -> Path:
+    home = place.environment.get("HOME", "/")
+    return Path(home, path[2:]) if path.startswith("~/") else Path(path)
+
+
+def _private(config: RunConfig, folder: Path) -> Iterator[Path]:
+    """What no program may read even where it lies in a folder of the system's: the answers."""
+    env = config.env
+    sample = load_benchmark(env.name).sample
+    yield folder
+    yield from (sample,) if sample is not None else ()
+    yield from (Path(skillopt_cli.__file__).parent, Path(".env"))
+    named = (env.out_root, env.data_root, *env.tasks_from, config.run.cache_dir)
+    yield from (Path(name) for name in named if name)

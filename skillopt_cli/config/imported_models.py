@@ -1,0 +1,253 @@
+"""The model keys of the published system, in ours: which backend plays a role, and its settings.
+
+That system holds the settings of each backend side by side, shared and per role, and applies those
+of the backend that plays. Here a role holds what its backend is told, so only these are carried.
+Sources: the published key tables, the high-level backend table, and the sentinel model names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from skillopt_cli.config.layers import ROLES, typed
+from skillopt_cli.config.scalars import Written, settle_written
+from skillopt_cli.config.synonyms import ours
+
+_OLD_ROLES = {"teacher": "optimizer", "student": "target"}
+_AZURE = "openai_chat"
+_BACKEND_OF = {
+    "azure_openai": "openai_chat",
+    "qwen_chat": "qwen_chat",
+    "minimax": "minimax_chat",
+    "openai_compatible": "openai_compatible",
+}
+"""The backend whose settings a key's first words announce."""
+
+_SETTINGS = {
+    "endpoint": "base_url",
+    "base_url": "base_url",
+    "api_version": "api_version",
+    "auth_mode": "auth_mode",
+    "ad_scope": "ad_scope",
+    "managed_identity_client_id": "managed_identity_client_id",
+    "temperature": "temperature",
+    "timeout_seconds": "timeout",
+    "max_tokens": "max_completion_tokens",
+    "enable_thinking": "thinking",
+    "thinking_mode": "thinking",
+    "region": "region",
+    "model": "name",
+}
+"""Our setting by what follows those words; a later one of the same setting wins."""
+
+_PLAYERS = {
+    "claude_chat": ("claude_chat", "claude_chat"),
+    "codex": ("codex_exec", "codex_exec"),
+    "codex_exec": ("codex_exec", "codex_exec"),
+    "claude_code_exec": (_AZURE, "claude_code_exec"),
+    "cursor_exec": (_AZURE, "cursor_exec"),
+    "copilot_chat": ("copilot_chat", "copilot_chat"),
+    "copilot_exec": (_AZURE, "copilot_exec"),
+    "qwen_chat": (_AZURE, "qwen_chat"),
+    "minimax_chat": (_AZURE, "minimax_chat"),
+    "openai_compatible": ("openai_compatible", "openai_compatible"),
+}
+"""Optimizer's and target's backend by the high-level name; OpenAI's for both by any other."""
+
+_THINKS_AS_ASKED = (_AZURE, "claude_chat")
+_SENTINELS = ("gpt-5.4", "gpt-5.5")
+_OWN_MODELS = {
+    "claude_chat": "claude-sonnet-4-6",
+    "qwen_chat": "Qwen/Qwen3.5-4B",
+    "minimax_chat": "MiniMax-M3",
+}
+"""What the published system asks for where a sentinel name stands."""
+
+_DEFAULTS = {
+    "api_version": "2024-12-01-preview",
+    "ad_scope": "https://cognitiveservices.azure.com/.default",
+}
+_OMITTED = ("qwen_chat", "enable_thinking", "disabled")
+"""The published Qwen client leaves the field out where this switch is off."""
+
+_AGENTS = ("codex_", "claude_code_", "cursor_", "copilot_", "sandbox")
+_NO_HOME = {
+    "rewrite_reasoning_effort": "a rewrite is asked for with the optimizer's own settings",
+    "rewrite_max_completion_tokens": "a rewrite is asked for with the optimizer's own settings",
+}
+_SECRET = ("api_key", "token", "secret", "password")
+_FLAT = ("reasoning_effort", "azure_endpoint", "azure_api_version", "azure_api_key")
+_LEGACY = {name: name.replace("azure_", "azure_openai_") for name in _FLAT[1:]}
+
+Left = tuple[str, str]
+
+
+def model_key(key: str) -> str | None:
+    """The flat name of a key about models, with today's roles; None for another key."""
+    section, dot, rest = key.partition(".")
+    if dot and section != "model":
+        return None
+    name = rest if dot else key
+    for old, new in _OLD_ROLES.items():
+        if name == old or name.startswith(f"{old}_"):
+            name = new + name.removeprefix(old)
+    if dot:
+        return {"backend": "model_backend", "optimizer": "optimizer_model"}.get(
+            name, "target_model" if name == "target" else name
+        )
+    return name if _is_flat(name) else None
+
+
+def _is_flat(name: str) -> bool:
+    shared = name
+    for role in ROLES:
+        if name in (f"{role}_model", f"{role}_backend"):
+            return True
+        shared = shared.removeprefix(f"{role}_")
+    return (
+        name in (*_FLAT, *_NO_HOME, "model_backend")
+        or name.startswith(_AGENTS)
+        or shared.startswith(tuple(f"{family}_" for family in _BACKEND_OF))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One key of the file: how it was written there, and its value."""
+
+    key: str
+    value: Any
+
+
+def import_models(
+    said: Mapping[str, Said], backends: Collection[str]
+) -> tuple[dict[str, Any], list[Left]]:
+    """Our `model` section, and what was left behind as (key, reason).
+
+    Args:
+        said: values that are not empty, by `model_key`.
+        backends: names of those that exist here.
+    """
+    # The older names count where the newer ones are empty.
+    said = {_LEGACY[n]: v for n, v in said.items() if n in _LEGACY} | {
+        n: v for n, v in said.items() if n not in _LEGACY
+    }
+    left: list[Left] = []
+    playing = _playing(said, backends)
+    roles: dict[str, dict[str, Any]] = {role: {} for role in ROLES}
+    for role in ROLES:
+        backend = playing[role]
+        named = backend in backends
+        if named and _is_said(said, role):
+            roles[role]["backend"] = backend
+        roles[role] |= _settings(said, role, backend) if named else {}
+        name, note = _model_name(said, role, backend)
+        if name:
+            # A model that was named by its role wins over the backend's own key for it.
+            roles[role]["name"] = name
+        left += note
+    left += _left_behind(said, playing, backends)
+    return _shared(roles), left
+
+
+def _playing(said: Mapping[str, Said], backends: Collection[str]) -> dict[str, str]:
+    """Each role's backend, by its own key or the high-level one."""
+    high = _backend_name(said, "model_backend")
+    pair = _PLAYERS.get(high) or ((high, high) if high in backends else (_AZURE, _AZURE))
+    found = {}
+    for role, mapped in zip(ROLES, pair, strict=True):
+        own = _backend_name(said, f"{role}_backend")
+        found[role] = own if own and own != _AZURE else mapped
+    return found
+
+
+def _backend_name(said: Mapping[str, Said], key: str) -> str:
+    name = str(said[key].value).strip().lower() if key in said else ""
+    return ours("backend", name) or name
+
+
+def _is_said(said: Mapping[str, Said], role: str) -> bool:
+    """Whether the file says who plays the role, if only by settings of one backend."""
+    azure = any(name.startswith(("azure_openai_", f"{role}_azure_openai_")) for name in said)
+    return azure or "model_backend" in said or f"{role}_backend" in said
+
+
+def _settings(said: Mapping[str, Said], role: str, backend: str) -> dict[str, Any]:
+    """What the backend that plays a role is told; the role's own keys win over the shared ones."""
+    found: dict[str, Any] = {}
+    for prefix in ("", f"{role}_"):
+        for family, player in _BACKEND_OF.items():
+            for ending, setting in _SETTINGS.items():
+                name = f"{prefix}{family}_{ending}"
+                if player == backend and name in said:
+                    found[setting] = _value(setting, said[name].value)
+                    if (player, ending, found[setting]) == _OMITTED:
+                        found[setting] = None
+    if backend in _THINKS_AS_ASKED and "reasoning_effort" in said:
+        found["reasoning_effort"] = _value("reasoning_effort", said["reasoning_effort"].value)
+    return {n: v for n, v in found.items() if v is not None and v != _DEFAULTS.get(n)}
+
+
+def _value(setting: str, written: Any) -> Any:
+    text = Written(written) if isinstance(written, str) else written
+    key = f"model.target.{setting}"
+    read = typed(key, text) if isinstance(text, Written) else settle_written(text)
+    if isinstance(read, bool):
+        return "enabled" if read else "disabled"
+    return ours(setting, read) or (str(read).lower() if setting == "auth_mode" else read)
+
+
+def _model_name(said: Mapping[str, Said], role: str, backend: str) -> tuple[str, list[Left]]:
+    key = f"{role}_model"
+    if key not in said:
+        return "", []
+    name = str(said[key].value)
+    own = _OWN_MODELS.get(backend)
+    if name not in _SENTINELS or own is None:
+        return name, []
+    if backend == "minimax_chat" and "minimax_model" in said:
+        own = str(said["minimax_model"].value)
+    return own, [(said[key].key, f"`{name}` stands for {own} where {backend} plays")]
+
+
+def _left_behind(
+    said: Mapping[str, Said], playing: Mapping[str, str], backends: Collection[str]
+) -> Iterator[Left]:
+    for name, one in said.items():
+        reason = _reason(name, one.value, playing, backends)
+        if reason:
+            yield one.key, reason
+
+
+def _reason(name: str, value: Any, playing: Mapping[str, str], backends: Collection[str]) -> str:
+    if name.endswith(_SECRET):
+        variable = name.upper()
+        return f"keys do not stand in files: set the variable {variable}"
+    if name in ("model_backend", *(f"{role}_backend" for role in ROLES)):
+        roles = [role for role in ROLES if name in ("model_backend", f"{role}_backend")]
+        absent = sorted({playing[role] for role in roles} - set(backends))
+        named = " and no ".join(f"backend `{backend}`" for backend in absent)
+        return f"there is no {named} here" if absent else ""
+    if name.startswith(_AGENTS):
+        return "agents that are programs are not supported yet"
+    if name in (*_FLAT, *(f"{role}_model" for role in ROLES)):
+        return ""
+    for family, player in _BACKEND_OF.items():
+        for role in ("", *ROLES):
+            prefix = f"{role}_{family}_" if role else f"{family}_"
+            if name.startswith(prefix):
+                if name.removeprefix(prefix) not in _SETTINGS:
+                    break
+                plays = playing[role] == player if role else player in playing.values()
+                return "" if plays and player in backends else f"no role is played by {player}"
+    return _NO_HOME.get(name, "no such setting here")
+
+
+def _shared(roles: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """The section, with what both roles have in common said once."""
+    first, second = (roles[role] for role in ROLES)
+    common = {n: v for n, v in first.items() if n != "name" and second.get(n) == v}
+    own = {r: {n: v for n, v in values.items() if n not in common} for r, values in roles.items()}
+    return {**common, **{role: values for role, values in own.items() if values}}

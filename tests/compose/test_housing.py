@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from skillopt_cli.compose import housing
+from skillopt_cli.compose.housing import Place, open_executor
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.layers import Layer, assignment_layers, resolve
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.executors.namespace import refusal
+from skillopt_cli.plugins import load_backend
+
+
+def config(*settings: str) -> RunConfig:
+    layers = [Layer("test", {"env": {"name": "searchqa"}}), *assignment_layers(settings)]
+    return resolve(layers).config
+
+
+def place(tmp_path: Path, path: str) -> Place:
+    environment = {"PATH": path, "OPENAI_API_KEY": "canary", "HOME": "/nowhere"}
+    return Place(tmp_path / "run", tmp_path / "attempts", environment)
+
+
+@pytest.fixture
+def search(tmp_path: Path) -> str:
+    """A search path on which a bubblewrap stands that this machine forbids to work."""
+    wrapper = tmp_path / "bin" / "bwrap"
+    wrapper.parent.mkdir()
+    wrapper.write_text("#!/bin/sh\necho 'bwrap: not permitted' >&2\nexit 1\n", encoding="utf-8")
+    wrapper.chmod(0o755)
+    return str(wrapper.parent)
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the target be one that starts programs."""
+    spec = replace(load_backend("simulated"), runs_programs=True)
+    monkeypatch.setattr(housing, "load_backend", lambda name: spec)
+
+
+@pytest.mark.usefixtures("programs")
+def test_a_weaker_executor_is_announced(tmp_path: Path, search: str) -> None:
+    executor, (warning,) = open_executor(config(), place(tmp_path, search))
+    assert not executor.isolates
+    assert warning.where == "target"
+    assert "can read your files: bwrap: not permitted" in warning.reason
+
+
+@pytest.mark.usefixtures("programs")
+def test_a_missing_wrapper_is_announced(tmp_path: Path) -> None:
+    _, (warning,) = open_executor(config(), place(tmp_path, str(tmp_path)))
+    assert "bubblewrap (`bwrap`) is not installed" in warning.reason
+
+
+def test_a_target_without_programs_needs_no_warning(tmp_path: Path, search: str) -> None:
+    _, warnings = open_executor(config(), place(tmp_path, search))
+    assert warnings == ()
+
+
+@pytest.mark.usefixtures("programs")
+def test_who_asks_for_the_local_one_knows(tmp_path: Path, search: str) -> None:
+    executor, warnings = open_executor(config("run.executor=local"), place(tmp_path, search))
+    assert (executor.isolates, warnings) == (False, ())
+
+
+def test_who_asks_for_namespaces_gets_nothing_less(tmp_path: Path, search: str) -> None:
+    with pytest.raises(ConfigError, match="not permitted") as caught:
+        open_executor(config("run.executor=namespace"), place(tmp_path, search))
+    assert "run.executor=local" in caught.value.hint
+
+
+@pytest.mark.parametrize("wish", ["auto", "namespace"])
+async def test_where_they_work_they_are_taken(tmp_path: Path, wish: str) -> None:
+    wrapper = shutil.which("bwrap")
+    if wrapper is None or refusal(wrapper):
+        pytest.skip("no namespaces here")
+    path = f"{Path(wrapper).parent}:/usr/bin:/bin"
+    shared = tmp_path / "shared"
+    for name in ("data/items.json", "plain"):
+        (shared / name).parent.mkdir(parents=True, exist_ok=True)
+        (shared / name).write_text("text", encoding="utf-8")
+    settings = (
+        f"run.executor={wish}",
+        f"run.readable=/no/such:{shared}",
+        f"env.data_root={shared}/data",
+    )
+    executor, warnings = open_executor(config(*settings), place(tmp_path, path))
+    assert executor.isolates
+    assert warnings == ()
+    async with executor.workspace("t") as folder:
+        look = f"cat {shared}/plain; ls {shared}/data; env"
+        finished = await executor.run(["sh", "-c", look], cwd=folder, limit=20)
+    text, *variables = finished.stdout.replace("text", "text\n", 1).splitlines()
+    assert text == "text"
+    assert {line.split("=")[0] for line in variables} <= {
+        *("PATH", "HOME", "TMPDIR", "PWD", "LC_CTYPE", "SKILLOPT_PROCESS")
+    }
+    assert "canary" not in finished.stdout
+
+
+async def test_the_cap_on_folders_is_the_configured_one(tmp_path: Path) -> None:
+    settings = ("run.executor=local", "run.workspace_mb=3")
+    executor, _ = open_executor(config(*settings), place(tmp_path, "/usr/bin:/bin"))
+    async with executor.workspace("t") as folder:
+        fill = "head -c 2000000 /dev/zero > a; cp a b"
+        finished = await executor.run(["sh", "-c", fill], cwd=folder, limit=20)
+    assert finished.stopped == "the workspace grew beyond 3 MB"
+
+
+def test_readable_paths_are_absolute() -> None:
+    with pytest.raises(ConfigError, match="absolute paths"):
+        config("run.readable=/fine:relative/folder")
