@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import typer
+from backend_pages import backends_page, env_example, our_backends
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -21,11 +22,12 @@ from typer.testing import CliRunner
 
 from skillopt_cli.benchmarks.folder import FolderOptions
 from skillopt_cli.cli.app import app
+from skillopt_cli.compose.endpoints import SPECIAL
 from skillopt_cli.compose.settings import FLAG_NAMES
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core import errors
 from skillopt_cli.core.edits import Edit, EditOutcome
-from skillopt_cli.core.events import RunEvent, Stamped
+from skillopt_cli.core.events import Limits, RunEvent, Stamped
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.core.task import Usage
 
@@ -49,6 +51,8 @@ EXIT_MEANINGS = {
 def pages() -> dict[str, str]:
     """File name below `reference/` to the text it should hold."""
     return {
+        "backends.md": "\n".join((NOTICE, "", *backends_page())),
+        "../../.env.example": "\n".join(env_example()),
         "cli.md": "\n".join(_cli()),
         "config.md": "\n".join(_config()),
         "events.md": "\n".join(_events()),
@@ -100,10 +104,13 @@ def _config() -> Iterator[str]:
     yield from _head(
         "Configuration",
         "Every key, with its default. Layers, weakest first: the defaults, the benchmark's shipped "
-        "file, a preset, your YAML file, environment variables, flags. "
+        "file, a preset, your YAML file, [variables of the model's provider](backends.md), "
+        "`SKILLOPT_` variables, flags. "
         "A key `train.batch_size` is the line `batch_size: 20` under `train:` in YAML, the "
         "variable `SKILLOPT_TRAIN__BATCH_SIZE`, and `--set train.batch_size=20`. A dash stands "
-        "for unset. An empty value in YAML never overrides anything. Unknown keys are errors. "
+        "for unset. An empty value or `null`, in a file, a variable or a flag, never overrides "
+        "anything. Under `model`, a role's own value wins over the shared one of the same layer, "
+        "and a shared one of a stronger layer wins over both. Unknown keys are errors. "
         "`skillopt config show` prints the values in force and where each came from.",
     )
     for name, info in RunConfig.model_fields.items():
@@ -116,28 +123,42 @@ def _config() -> Iterator[str]:
 
 
 def _table(prefix: str, model: type[BaseModel]) -> Iterator[str]:
-    inner: list[tuple[str, FieldInfo, type[BaseModel]]] = []
+    inner: list[tuple[str, str, type[BaseModel]]] = []
     rows = ["| key | type | default | what it is |", "|---|---|---|---|"]
     for name, info in model.model_fields.items():
         kind = info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
-            inner.append((f"{prefix}{name}", info, kind))
-        else:
-            rows.append(_row(f"{prefix}{name}", info))
+            inner.append((f"{prefix}{name}", info.description or "", kind))
+            continue
+        rows.append(_row(f"{prefix}{name}", info))
+        if entry := _entries(kind):
+            inner.append((f"{prefix}{name}[]", "Each entry of the list.", entry))
     yield "\n".join(rows) + "\n"
-    for key, info, kind in inner:
-        yield f"### {key}\n\n{info.description}\n"
+    for key, text, kind in inner:
+        yield f"### {key}\n\n{text}\n"
         yield from _table(f"{key}.", kind)
+
+
+def _entries(annotation: Any) -> type[BaseModel] | None:
+    """The group of settings that a list holds many of, if it is such a list."""
+    inside = get_args(annotation)[:1] if get_origin(annotation) is tuple else ()
+    return inside[0] if inside and issubclass(inside[0], BaseModel) else None
 
 
 def _row(key: str, info: FieldInfo) -> str:
     default = info.default
-    if default is None or default == "" or default is PydanticUndefined:
+    if default is PydanticUndefined:
+        shown = "required"
+    elif default is None or default in ("", ()):
         shown = "-"
     else:
         text = str(default).lower() if isinstance(default, bool) else str(default)
         shown = f"`{text}`".replace("\n", "\\n")
     flag = f" Flag `{FLAG_NAMES[key]}`." if key in FLAG_NAMES else ""
+    setting = key.rsplit(".", 1)[-1]
+    if key.startswith("model.") and setting in SPECIAL:
+        heeding = [f"`{spec.name}`" for spec in our_backends() if setting in spec.honours]
+        flag += f" Heeded by {', '.join(heeding)}."
     kind = ", ".join(part for part in (_type(info.annotation), _bounds(info)) if part)
     return f"| `{key}` | {kind} | {shown} | {_cell(info.description or '')}{flag} |"
 
@@ -147,6 +168,10 @@ def _type(annotation: Any) -> str:
         return " or ".join(_type(a) for a in get_args(annotation) if a is not type(None))
     if get_origin(annotation) is Literal:
         return ", ".join(f"`{value}`" for value in get_args(annotation))
+    if _entries(annotation):
+        return "list of mappings"
+    if get_origin(annotation) is tuple:
+        return "list of texts"
     names = {str: "text", int: "whole number", float: "number", bool: "true or false"}
     return names[annotation]
 
@@ -175,7 +200,7 @@ def _events() -> Iterator[str]:
         yield f"## {literal}\n\n{_first_line(kind)}\n"
         yield from _fields(kind)
     yield "## Values inside\n"
-    for value in (GateDecision, Edit, EditOutcome, Usage):
+    for value in (Limits, GateDecision, Edit, EditOutcome, Usage):
         yield f"### {value.__name__}\n\n{_first_line(value)}\n"
         yield from _fields(value)
 

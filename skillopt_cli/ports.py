@@ -90,25 +90,75 @@ class AgentBackend(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A process that ended, or was killed at its time limit. Output is bounded."""
+    """A program that ended, or was ended. Output is bounded.
+
+    Attributes:
+        timed_out: it reached its time limit and was killed.
+        stopped: why the executor ended it before that, such as "the workspace grew beyond 1000 MB";
+            empty when it did not. Such an attempt is broken.
+    """
 
     returncode: int
     stdout: str
     stderr: str
     timed_out: bool
+    stopped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The one service a program may connect to: `127.0.0.1:port`.
+
+    Attributes:
+        socket: where the same service listens as a Unix socket, for a program without a network.
+    """
+
+    port: int
+    socket: Path
 
 
 class Executor(Protocol):
-    """Where an attempt may touch files and start processes."""
+    """Where an attempt may touch files and start processes.
+
+    Attributes:
+        isolates: whether programs are kept from everything but the system, their workspace and
+            `reach`. Then a sandbox that a program brings itself is not needed, and may fail.
+    """
+
+    isolates: bool
 
     def workspace(self, name: str) -> AbstractAsyncContextManager[Path]:
-        """A fresh folder for one attempt, removed afterwards."""
+        """A fresh, empty folder for one attempt, removed afterwards.
+
+        Its owner lays it out: where a program needs files of its own beside those it works on, the
+        one goes into one subfolder and the other into another.
+        """
         ...
 
-    async def run(
-        self, argv: Sequence[str], *, cwd: Path, stdin: str = "", limit: float
+    async def run(  # noqa: PLR0913 - like a call of a program itself, with nothing to group
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        stdin: str = "",
+        limit: float,
+        environment: Mapping[str, str] | None = None,
+        reach: Reach | None = None,
     ) -> Finished:
-        """Run a program to its end; after `limit` seconds it and all its children are killed."""
+        """Run a program to its end; nothing it started is left afterwards.
+
+        Args:
+            argv: the program and its arguments, from configuration only: files named here by an
+                absolute path may be read. What a task or skill says goes to `stdin` or into files.
+            cwd: a workspace, or a folder in one; the program may write in the whole workspace.
+            limit: seconds until it and all its children are killed.
+            environment: what it sees beyond the few harmless variables that every program sees.
+                HOME and TMPDIR are fresh folders of this very run unless named here.
+            reach: what it may connect to where the executor keeps the network from it.
+
+        Raises:
+            BackendError: it could not be started.
+        """
         ...
 
 
@@ -183,21 +233,54 @@ class RoleSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Need:
+    """Settings of a role one of which must be there before any call.
+
+    Attributes:
+        settings: fields of `RoleConfig`; any one of them will do.
+        lack: the error when none is set; `{role}` stands for the role, `{ROLE}` in capitals.
+        hint: what to do about it, with the same two.
+        when: needed only while each of these settings has one of these values; "" is unset.
+    """
+
+    settings: tuple[str, ...]
+    lack: str
+    hint: str
+    when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def met(self, settings: Mapping[str, object]) -> bool:
+        """Whether a role with these effective settings has it, or does not need it."""
+        for name, values in self.when.items():
+            if str(settings.get(name) or "") not in values:
+                return True
+        return any(settings.get(name) not in (None, "") for name in self.settings)
+
+
+MODEL_NAMED = Need(("name",), "no model is named for the {role}", "add --{role}-model NAME")
+"""What every backend needs that has no model of its own."""
+
+
+@dataclass(frozen=True, slots=True)
 class BackendSpec:
     """What an entry point of the group `skillopt.backends` holds.
 
     Attributes:
         open: makes the chat backend of a role; it may also be an async context manager. None for an
             optimizer that needs no model.
-        agent: turns that chat backend into an agent; None for the ordinary chat agent.
+        agent: makes an agent of that chat backend and the role's settings; None for the ordinary
+            chat agent.
         stages: for an optimizer without a model, its own stage functions (`stages.Variants`; typed
             loosely here because stages lie above the ports).
         variables: provider variables by the setting each one stands for (a field of
             `RoleConfig`; "api_key_env" for those that hold the key), strongest first. `{ROLE}` in
             a name stands for the role in capitals. The first one that is not empty counts.
+        needs: settings without which no call can be made, checked before a run; the first that is
+            not met is the error.
         honours: fields of `RoleConfig` it heeds beyond those every backend does.
         offers: abilities, for lists; what counts in a run is what the opened backend offers.
         free: whether its calls cost no money, whatever the model.
+        runs_programs: whether its attempts start programs on this machine, so that it matters how
+            well the executor isolates them.
         prices: what the price table calls its provider; "" where that depends on the address.
         requires: one line on what it needs, for `skillopt backends list`.
         missing: what of that is absent on this machine, given the environment; empty when ready.
@@ -208,12 +291,14 @@ class BackendSpec:
     summary: str
     roles: frozenset[Role]
     open: Callable[[RoleSettings], ChatBackend] | None = None
-    agent: Callable[[ChatBackend], AgentBackend] | None = None
+    agent: Callable[[ChatBackend, RoleSettings], AgentBackend] | None = None
     stages: object | None = None
     variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    needs: tuple[Need, ...] = ()
     honours: frozenset[str] = frozenset()
     offers: frozenset[str] = frozenset()
     free: bool = False
+    runs_programs: bool = False
     prices: str = ""
     requires: str = ""
     missing: Callable[[Mapping[str, str]], str] = lambda environment: ""

@@ -15,7 +15,7 @@ CALLS_FOR_BREVITY = ("nothing but", "Leave out", "Do not")
 class Echo:
     """Says back the last name in the message; briefly only where its instructions ask for it."""
 
-    offers: frozenset[str] = frozenset()  # "json_schema" if it can be held to a schema
+    offers: frozenset[str] = frozenset()  # of "images", "tools", "json_schema", "usage"
 
     def __init__(self, model: str, pause: float) -> None:
         self.name = model
@@ -52,4 +52,7 @@ SPEC = BackendSpec(
     roles=frozenset(("target",)),
     open=open_echo,
     requires="nothing",
+    variables={"name": ("{ROLE}_ECHO_MODEL", "ECHO_MODEL")},
+    offers=Echo.offers,
+    free=True,
 )

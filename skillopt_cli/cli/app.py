@@ -12,6 +12,7 @@ from skillopt_cli.cli import (
     config,
     data,
     diff_skills,
+    doctor,
     evaluate,
     gate_report,
     plugins,
@@ -75,6 +76,7 @@ def root(
 app.command("train")(train.train)
 app.command("eval")(evaluate.evaluate)
 app.command("resume")(resume.resume)
+app.command("doctor")(doctor.doctor)
 app.command("gate-report")(gate_report.gate_report)
 app.command("diff-skills")(diff_skills.compare_skills)
 app.add_typer(runs.app, name="runs")

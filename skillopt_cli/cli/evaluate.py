@@ -15,10 +15,11 @@ from skillopt_cli.cli.diff_skills import by_id
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption, RunId
 from skillopt_cli.cli.running import carry_out
 from skillopt_cli.cli.show import show_json
+from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
 from skillopt_cli.cli.wishes import FILES, MEASURING, with_run_flags
 from skillopt_cli.compose.build import Order
 from skillopt_cli.compose.folder import CONFIG, EVALUATION, new_folder, run_of
-from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.compose.settings import Wishes
 from skillopt_cli.compose.skill_init import read_skill
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import UsageError
@@ -43,6 +44,8 @@ def evaluate(
     ] = None,
     split: Annotated[str, typer.Option(help="train, selection or test.")] = "test",
     run_id: RunId = None,
+    record: RecordOption = None,
+    replay: ReplayOption = None,
     json: JsonOption = False,
     wishes: Wishes,
 ) -> None:
@@ -59,8 +62,9 @@ def evaluate(
     home = run_of(path) if path and not (benchmark or wishes.config) else None
     if home is not None:
         wishes = replace(wishes, config=home / CONFIG)
-    config = settle(replace(wishes, roles=("target",), example=EXAMPLE), environment).config
-    order = Order(config, environment, skill=document)
+    wishes = replace(wishes, roles=("target",), example=EXAMPLE)
+    config = settled(wishes, environment, replay)
+    order = taped(Order(config, environment, skill=document), record, replay)
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)

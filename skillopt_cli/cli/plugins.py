@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from skillopt_cli.benchmarks.records import read_records
 from skillopt_cli.benchmarks.splits import split_files
 from skillopt_cli.cli.options import JsonOption
+from skillopt_cli.cli.probe import show_probe
 from skillopt_cli.cli.show import show_json, show_table
+from skillopt_cli.cli.wishes import ASKING, FILES, with_run_flags
+from skillopt_cli.compose.endpoints import MODEL_VARIABLE
+from skillopt_cli.compose.settings import Wishes
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.plugins import BACKENDS, BENCHMARKS, load_backend, load_benchmark, names
+from skillopt_cli.ports import BackendSpec
 
 benchmarks = typer.Typer(help="What skills can be trained on.", no_args_is_help=True)
 backends = typer.Typer(help="Which models can be used.", no_args_is_help=True)
 
 Row = dict[str, Any]
+
+ABILITIES = {"images": "images", "tools": "tools", "json_schema": "JSON schema", "usage": "usage"}
+"""What a backend may offer, in the order and the words of the list."""
 
 
 @benchmarks.command("list")
@@ -44,20 +52,35 @@ def list_benchmarks(json: JsonOption = False) -> None:
 
 
 @backends.command("list")
-def list_backends(json: JsonOption = False) -> None:
-    """List backends, their roles, what they need, and what of that is missing."""
+@with_run_flags(*FILES, *ASKING)
+def list_backends(
+    *,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Make one tiny call per role of the configuration.")
+    ] = False,
+    json: JsonOption = False,
+    wishes: Wishes,
+) -> None:
+    """List backends: their roles, what they can do and need, and what of that is there.
+
+    Variables are listed by name only. With --probe, ask the two models that a run with the same
+    flags would use, and exit with 4 when one cannot be used.
+    """
     environment = read_environment()
+    if probe:
+        show_probe(wishes, environment, as_json=json)
+        return
     rows = [_backend(name, environment) for name in names(BACKENDS)]
     if json:
         show_json(rows)
         return
     show_table(
-        ("backend", "roles", "about", "needs", "state"),
+        ("backend", "roles", "can do", "needs", "state"),
         [
             (
                 row["name"],
                 ", ".join(row["roles"]),
-                row["error"] or row["summary"],
+                ", ".join(words for name, words in ABILITIES.items() if name in row["offers"]),
                 row["requires"],
                 _state(row),
             )
@@ -84,32 +107,40 @@ def _benchmark(name: str) -> Row:
 
 
 def _backend(name: str, environment: Mapping[str, str]) -> Row:
-    row: Row = {
-        "name": name,
-        "summary": "",
-        "roles": [],
-        "requires": "",
-        "missing": "",
-        "extra": "",
-        "error": None,
-    }
     try:
         spec = load_backend(name)
     except ConfigError as error:
-        return row | {"error": error.message}
-    return row | {
+        return _about(BackendSpec(name, "", frozenset()), {}) | {"error": error.message}
+    return _about(spec, environment)
+
+
+def _about(spec: BackendSpec, environment: Mapping[str, str]) -> Row:
+    said = {role: spec.said(role, environment) for role in sorted(spec.roles)}
+    for role, found in said.items():
+        model = MODEL_VARIABLE.format(ROLE=role.upper())
+        if environment.get(model) and not spec.free:
+            found.setdefault("name", model)
+    return {
+        "name": spec.name,
         "summary": spec.summary,
         "roles": sorted(spec.roles),
+        "offers": sorted(spec.offers),
+        "honours": sorted(spec.honours),
+        "free": spec.free,
         "requires": spec.requires,
+        "variables": {setting: list(names) for setting, names in spec.variables.items()},
+        "present": said,
         "missing": spec.missing(environment),
         "extra": spec.extra,
+        "error": None,
     }
 
 
 def _state(row: Row) -> str:
     if row["error"]:
-        return "broken"
-    if not row["missing"]:
-        return "ready"
-    extra = f" (pip install 'skillopt-cli[{row['extra']}]')" if row["extra"] else ""
-    return f"missing: {row['missing']}{extra}"
+        return f"broken: {row['error']}"
+    if row["missing"]:
+        extra = f" (pip install 'skillopt-cli[{row['extra']}]')" if row["extra"] else ""
+        return f"missing: {row['missing']}{extra}"
+    present = sorted({name for found in row["present"].values() for name in found.values()})
+    return f"ready: {', '.join(present)}" if present else "ready"

@@ -11,12 +11,13 @@ import typer
 from skillopt_cli.cli.options import AllowDrift, JsonOption
 from skillopt_cli.cli.running import carry_out, read_view
 from skillopt_cli.cli.show import show_json
+from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
 from skillopt_cli.cli.train import show_result
 from skillopt_cli.cli.wishes import EVERY, FILES, with_run_flags
-from skillopt_cli.compose.build import Order
+from skillopt_cli.compose.build import Order, composed
 from skillopt_cli.compose.folder import CONFIG, MANIFEST, find_run
 from skillopt_cli.compose.manifest import binding, config_drift, read_manifest, refuse_drift
-from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.compose.settings import Wishes
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import RunFinished
@@ -29,6 +30,8 @@ def resume(
     *,
     run: Annotated[str, typer.Argument(help="Run folder, or run id.")],
     allow_drift: AllowDrift = False,
+    record: RecordOption = None,
+    replay: ReplayOption = None,
     json: JsonOption = False,
     wishes: Wishes,
 ) -> None:
@@ -48,15 +51,19 @@ def resume(
         raise UsageError(
             f"{folder} is an evaluation, which cannot be resumed", "run `skillopt eval` again"
         )
-    config = settle(replace(wishes, config=folder / CONFIG), environment).config
+    config = settled(replace(wishes, config=folder / CONFIG), environment, replay)
+    order = Order(config, environment, allow_drift=allow_drift)
+    order = taped(order, record, replay, carry_on=True)
     if isinstance(view.ending, RunFinished) and not allow_drift:
         refuse_drift(config_drift(read_manifest(folder / MANIFEST), binding(config)))
         typer.echo(f"{folder} is finished: nothing to do", err=True)
+        if record is not None:
+            with composed(folder, order):
+                typer.echo(f"{record} is written from its journal", err=True)
         code, summary = view.ending.exit_code, summarise(view)
         if json:
             show_json({"summary": summary})
     else:
-        order = Order(config, environment, allow_drift=allow_drift)
         code, summary = carry_out(folder, order, train_session, as_json=json)
     if not json:
         show_result(folder, summary)

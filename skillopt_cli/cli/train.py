@@ -10,10 +10,11 @@ import typer
 
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption, RunId
 from skillopt_cli.cli.running import carry_out
+from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
 from skillopt_cli.cli.wishes import EVERY, with_run_flags
 from skillopt_cli.compose.build import Order
 from skillopt_cli.compose.folder import new_folder
-from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.compose.settings import Wishes
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.ui.words import out_of, pair, score
@@ -24,6 +25,8 @@ def train(
     *,
     benchmark: BenchmarkArgument = None,
     run_id: RunId = None,
+    record: RecordOption = None,
+    replay: ReplayOption = None,
     json: JsonOption = False,
     wishes: Wishes,
 ) -> None:
@@ -33,8 +36,8 @@ def train(
     propose edits, and accepts a candidate only if it scores strictly better on the selection split.
     """
     environment = read_environment()
-    config = settle(wishes, environment).config
-    order = Order(config, environment)
+    config = settled(wishes, environment, replay)
+    order = taped(Order(config, environment), record, replay)
     with new_folder(config, run_id, datetime.now().astimezone()) as folder:
         code, summary = carry_out(folder, order, train_session, as_json=json)
     if not json:

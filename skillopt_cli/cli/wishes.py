@@ -23,6 +23,12 @@ FLAGS: dict[str, tuple[Any, str]] = {
     "seed": (options.Seed, "train.seed"),
     "patience": (options.Patience, "evaluation.patience"),
     "workers": (options.Workers, "run.workers"),
+    "max_concurrency": (options.MaxConcurrency, "run.max_concurrency"),
+    "max_usd": (options.MaxUsd, "run.max_usd"),
+    "max_calls": (options.MaxCalls, "run.max_calls"),
+    "max_tokens": (options.MaxTokens, "run.max_tokens"),
+    "max_rollouts": (options.MaxRollouts, "run.max_rollouts"),
+    "max_minutes": (options.MaxMinutes, "run.max_minutes"),
     "skill_init": (options.SkillInit, "env.skill_init"),
     "from_scratch": (options.FromScratch, "env.from_scratch"),
     "split_dir": (options.SplitDir, "env.split_dir"),
@@ -41,11 +47,15 @@ _SWITCHES = ("from_scratch", "require_improvement")
 
 FILES = ("config", "preset")
 DATA = ("set_", "split_dir")
+ASKING = ("set_", "optimizer_model", "target_model", "optimizer_backend", "target_backend")
+CAPS = ("max_usd", "max_calls", "max_tokens", "max_rollouts", "max_minutes")
 MEASURING = (
     *DATA,
     "target_model",
     "target_backend",
     "workers",
+    "max_concurrency",
+    *CAPS,
     "from_scratch",
     "out_root",
     "display",

@@ -12,7 +12,8 @@ SkillOptError                       1   our bug, when raised bare
 │   │   ├── UnknownModel            4
 │   │   ├── QuotaExhausted          4
 │   │   ├── BackendUnusable         4   missing package, endpoint or key
-│   │   └── OptimizerUnusable       4   an epoch without one usable optimizer answer
+│   │   ├── OptimizerUnusable       4   an epoch without one usable optimizer answer
+│   │   └── NotRecorded             4   a replay asked something its recording does not hold
 │   ├── TransientError              4   worth another try; an attempt is broken when tries run out
 │   │   ├── RateLimited             4
 │   │   ├── ServerFailed            4
@@ -108,6 +109,10 @@ class OptimizerUnusable(FatalBackendError):
     """A whole epoch passed without one usable optimizer answer."""
 
 
+class NotRecorded(FatalBackendError):
+    """A replay asked something that its recording does not hold."""
+
+
 class TransientError(BackendError):
     """A failure that another try may mend.
 
@@ -148,9 +153,17 @@ class RequestRefused(BackendError):
 
 
 class BudgetExhausted(SkillOptError):
-    """A cap of `run.max_*` was reached."""
+    """A cap of `run.max_*` was reached.
+
+    Args:
+        flag: the option that raises it.
+    """
 
     exit_code = 5
+
+    def __init__(self, message: str, hint: str = "", *, flag: str = "") -> None:
+        super().__init__(message, hint)
+        self.flag = flag
 
 
 class Indecisive(SkillOptError):

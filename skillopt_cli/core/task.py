@@ -127,6 +127,7 @@ class Message:
         images: pictures after the text, of a user's turn.
         tool_calls: what an assistant's turn asks for.
         call_id: which wish a turn of role "tool" answers.
+        failed: whether such a turn tells of a failure; known of agents' programs only.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -134,6 +135,7 @@ class Message:
     images: tuple[Image, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,10 @@ class Attempt:
         ending: `answered`; `gave_up` (the target stopped without an answer: scored, as wrong);
             `broken` (we could not make the attempt: never scored).
         error: why it is broken, or gave up where that is known; one line.
+        skill_loaded: whether an agent's program brought the skill before its model; None where that
+            cannot be known, or there was no skill.
+        trace: what an agent's program told of its work, as it told it; kept beside the attempt for
+            people, never journaled.
     """
 
     answer: str
@@ -182,6 +188,8 @@ class Attempt:
     usage: Usage = field(default_factory=Usage)
     ending: Ending = "answered"
     error: str = ""
+    skill_loaded: bool | None = None
+    trace: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +204,10 @@ class ChatRequest:
         turn: position in an episode, from 0.
         tools: functions the model may ask for.
         tool_choice: "auto", "required", "none", or the name of the one tool to use.
+        wire: a request that another program wrote, to be passed on as it is: lines of headers, an
+            empty line, the body. Then `messages` only say which request it is, so that it finds its
+            answer again though the program writes other paths and times each time; no part of the
+            request's identity.
     """
 
     messages: tuple[Message, ...]
@@ -206,6 +218,7 @@ class ChatRequest:
     turn: int = 0
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
+    wire: str = field(default="", compare=False)
 
     @property
     def identity(self) -> str:
@@ -260,6 +273,7 @@ class ChatReply:
     Attributes:
         finish: "length" when the answer was cut at the token limit, "tool_calls" when the model
             waits for tools, else "stop" or what the service calls it.
+        wire: the whole body, JSON or server-sent events, of the answer to a request that had one.
         limits: news for whoever paces the calls; no part of the answer, never journaled.
     """
 
@@ -267,4 +281,5 @@ class ChatReply:
     usage: Usage = field(default_factory=lambda: Usage(calls=1))
     finish: str = "stop"
     tool_calls: tuple[ToolCall, ...] = ()
+    wire: str = ""
     limits: RateLimits | None = field(default=None, compare=False)

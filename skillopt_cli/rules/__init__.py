@@ -26,6 +26,7 @@ SPEC = BackendSpec(
     summary="counts what failing answers have in common and writes rules and examples; no model",
     roles=frozenset({"optimizer"}),
     stages=STAGES,
+    free=True,
     requires="nothing",
 )
 

@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from skillopt_cli.backends.budget import Budget, Past
 from skillopt_cli.backends.chat_agent import ChatAgent
+from skillopt_cli.backends.doors import Doors
+from skillopt_cli.backends.metered import free, unknown
+from skillopt_cli.backends.pacing import Pacer
 from skillopt_cli.backends.recorded import Recorded
 from skillopt_cli.backends.simulated import Simulated
-from skillopt_cli.backends.stack import CallPolicy, stack
-from skillopt_cli.compose.build import gate_rule, train_plan
+from skillopt_cli.backends.stack import CallPolicy, Shared, stack
+from skillopt_cli.compose.build import caps_of, gate_rule, train_plan
 from skillopt_cli.compose.prompts import effective_prompts
 from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
@@ -22,7 +26,7 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.engine.bus import Bus, Subscriber
 from skillopt_cli.engine.session import Session
 from skillopt_cli.executors.local import LocalExecutor
-from skillopt_cli.ports import Benchmark, ChatBackend, Emit, Store
+from skillopt_cli.ports import Benchmark, ChatBackend, Store
 from skillopt_cli.stages import WITH_MODEL, Run, Variants
 from skillopt_cli.store.memory import MemoryStore
 from skillopt_cli.testing.toy import ToyBenchmark
@@ -115,9 +119,10 @@ def toy_session(
     config = toy.config()
     heard = sum(1 for _ in store.facts())
     bus = Bus([Subscriber("event log", store.append)], observers, toy.clock, heard + 1)
+    budget = Budget(caps_of(config), Past.of(store.facts()), bus.emit)
     chats: dict[Role, ChatBackend] = {
-        "optimizer": _live(toy.optimizer, "optimizer", config, bus.emit),
-        "target": _live(toy.target, "target", config, bus.emit),
+        "optimizer": _live(toy.optimizer, "optimizer", config, budget),
+        "target": _live(toy.target, "target", config, budget),
     }
     run = Run(
         config=config,
@@ -133,15 +138,17 @@ def toy_session(
         rule=gate_rule(config),
         prompts=effective_prompts(toy.benchmark.name, {}, config.optimizer.prompts_dir),
     )
-    return Session(run, SkillDocument(toy.benchmark.seed_skill), _started(run), chats)
+    return Session(run, SkillDocument(toy.benchmark.seed_skill), _started(run), chats, budget)
 
 
-def _live(chat: ChatBackend | None, role: Role, config: RunConfig, emit: Emit) -> ChatBackend:
+def _live(chat: ChatBackend | None, role: Role, config: RunConfig, budget: Budget) -> ChatBackend:
+    price = unknown
     if chat is None:
-        chat = Simulated(config.model.simulated)
+        chat, price = Simulated(config.model.simulated), free
     workers = config.run.workers if role == "target" else config.gradient.analyst_workers
-    policy = CallPolicy(role, workers, config.model.timeout or 60.0, config.model.retry)
-    return stack(chat, policy, asyncio.Semaphore(config.run.max_concurrency), emit)
+    policy = CallPolicy(role, workers, config.model.timeout or 60.0, config.model.retry, price)
+    ceiling = config.run.max_concurrency
+    return stack(chat, policy, Shared(asyncio.Semaphore(ceiling), Pacer(ceiling), budget, Doors()))
 
 
 def _started(run: Run) -> RunStarted:

@@ -38,8 +38,9 @@ async def answers(cache, skills, order, **options):
     tasks = [(skill, task) for skill in skills for task in benchmark.tasks("train")[:5]]
     random.Random(order).shuffle(tasks)
     found: dict[tuple[str, str], str] = {}
-    async with open_local(RoleSettings("target", "", options=options, environment=cache)) as chat:
-        agent = SPEC.agent(chat)
+    role = RoleSettings("target", "", options=options, environment=cache)
+    async with open_local(role) as chat:
+        agent = SPEC.agent(chat, role)
 
         async def one(skill, task):
             attempt = await agent.attempt(benchmark.brief(task), skill, None)

@@ -39,6 +39,32 @@ def test_backends_are_listed_with_what_they_lack() -> None:
     shown = skillopt("backends", "list").out.splitlines()
     (line,) = [line for line in shown if line.startswith("simulated")]
     assert line.endswith("ready")
+    assert "JSON schema" in line
+
+
+def test_of_a_backends_variables_the_names_are_shown_and_never_the_values() -> None:
+    variables = {
+        "AZURE_OPENAI_ENDPOINT": "https://canary-address",
+        "TARGET_AZURE_OPENAI_API_KEY": "canary-secret",
+        "OPTIMIZER_DEPLOYMENT": "canary-model",
+    }
+    found = {row["name"]: row for row in skillopt("backends", "list", "--json", **variables).json}
+    row = found["openai_chat"]
+    assert row["present"]["target"] == {
+        "base_url": "AZURE_OPENAI_ENDPOINT",
+        "api_key_env": "TARGET_AZURE_OPENAI_API_KEY",
+    }
+    assert row["present"]["optimizer"]["name"] == "OPTIMIZER_DEPLOYMENT"
+    assert row["offers"] == ["images", "json_schema", "tools", "usage"]
+    assert row["variables"]["base_url"][0] == "{ROLE}_AZURE_OPENAI_ENDPOINT"
+    assert "auth_mode" in row["honours"]
+    assert found["simulated"]["free"] is True
+    assert found["simulated"]["present"] == {"optimizer": {}, "target": {}}
+    shown = skillopt("backends", "list", **variables)
+    (line,) = [line for line in shown.out.splitlines() if line.startswith("openai_chat")]
+    assert "AZURE_OPENAI_ENDPOINT" in line
+    assert "TARGET_AZURE_OPENAI_API_KEY" in line
+    assert "canary" not in shown.out + str(found)
 
 
 @pytest.mark.parametrize("command", [("benchmarks", "list"), ("backends", "list")])

@@ -109,5 +109,7 @@ SPEC = BackendSpec(
     summary="A deterministic model without network, with faults on request",
     roles=frozenset(("optimizer", "target")),
     open=open_simulated,
+    offers=Simulated.offers,
+    free=True,
     requires="nothing",
 )

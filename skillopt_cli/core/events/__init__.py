@@ -22,6 +22,7 @@ from skillopt_cli.core.events.measured import (
 )
 from skillopt_cli.core.events.run import (
     DriftAllowed,
+    Limits,
     PreflightPassed,
     RunFailed,
     RunFinished,
@@ -73,6 +74,7 @@ __all__ = [
     "EpochCompared",
     "GateDecided",
     "LearningRateChosen",
+    "Limits",
     "Means",
     "MemoryWritten",
     "PaceChanged",

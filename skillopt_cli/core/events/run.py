@@ -10,12 +10,30 @@ from skillopt_cli.core.events.work import Role
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits a process works within, as they are in force.
+
+    Attributes:
+        workers: attempts in flight.
+        analyst_workers: optimizer calls in flight; 0 where no optimizer is asked.
+        max_concurrency: calls in flight per provider.
+        caps: by name (max_usd, max_calls, ...) in the unit the name says; only those that are set.
+    """
+
+    workers: int
+    analyst_workers: int
+    max_concurrency: int
+    caps: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted:
     """A process began, or took up, a run with `done` steps recorded.
 
     Attributes:
         recorded: where the run stands by its checkpoint, which the process before may not have
             lived to state; None at the beginning.
+        limits: None in logs of versions that did not tell them.
     """
 
     run_id: str
@@ -31,6 +49,7 @@ class RunStarted:
     n_test: int
     metric: str
     recorded: CheckpointSaved | None = None
+    limits: Limits | None = None
     kind: Literal["run_started"] = "run_started"
 
 
