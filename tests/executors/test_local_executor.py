@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from skillopt_cli.core.errors import BackendError
-from skillopt_cli.executors.local import Bounds, LocalExecutor
+from skillopt_cli.executors.bounds import Bounds
+from skillopt_cli.executors.local import LocalExecutor
 
 HIDING = """
 import os, subprocess, sys, time
@@ -94,10 +95,13 @@ async def test_a_program_reads_and_writes(executor: LocalExecutor, tmp_path: Pat
 
 
 async def test_the_environment_can_be_given(tmp_path: Path) -> None:
-    code = "import os; print(sorted(k for k in os.environ if k in ('ONLY', 'HOME')))"
-    executor = LocalExecutor(tmp_path, environment={"ONLY": "1"})
-    finished = await executor.run(python(code), cwd=tmp_path, limit=20)
-    assert finished.stdout == "['ONLY']\n"
+    code = "import os; print(*sorted(os.environ), os.environ['HOME'])"
+    executor = LocalExecutor(tmp_path, environment={"ONLY": "1", "HERE": "no"})
+    finished = await executor.run(
+        python(code), cwd=tmp_path, limit=20, environment={"HERE": "yes", "HOME": "/nowhere"}
+    )
+    seen = set(finished.stdout.split()) - {"LC_CTYPE"}
+    assert seen == {"ONLY", "HERE", "HOME", "TMPDIR", "SKILLOPT_PROCESS", "/nowhere"}
 
 
 async def test_long_output_keeps_both_ends(tmp_path: Path) -> None:
@@ -115,7 +119,7 @@ async def test_a_flood_of_output_is_stopped(tmp_path: Path) -> None:
     finished = await executor.run(["yes"], cwd=tmp_path, limit=60)
     assert finished.returncode != 0
     assert not finished.timed_out
-    assert "beyond 1000000 bytes" in finished.stderr
+    assert finished.stopped == "a stream grew beyond 1 MB"
 
 
 async def test_a_program_that_cannot_start_is_named(

@@ -1,0 +1,192 @@
+"""Planning: what a training will take and cost, before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from skillopt_cli.backends.chat_agent import render
+from skillopt_cli.compose.build import caps_of, open_benchmark, run_prompts, train_plan
+from skillopt_cli.compose.endpoints import ROLES
+from skillopt_cli.compose.roles import role_price, role_settings, role_spec
+from skillopt_cli.compose.skill_init import seed_skill
+from skillopt_cli.compose.tasks import splits_in_use
+from skillopt_cli.config import RunConfig
+from skillopt_cli.core.caps import Cap
+from skillopt_cli.core.events import Role
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import Split, Task, Usage
+from skillopt_cli.engine.forecast import Amount, Assumptions, Forecast, Forecaster, Range
+from skillopt_cli.ports import Benchmark
+
+CHARS_PER_TOKEN = 4
+ANSWER = Range(10, 100, 1000)
+"""Tokens of a target's answer."""
+PROPOSAL = Range(100, 500, 2000)
+"""Tokens of an optimizer's answer."""
+GROWTH = Range(0, 500, 2000)
+"""Tokens a skill gains in training."""
+_LOOKED_AT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one call of a role takes.
+
+    Attributes:
+        usd: None where the price of the model is not known.
+    """
+
+    prompt: Range
+    completion: Range
+    usd: Range | None
+
+    @property
+    def tokens(self) -> Range:
+        """Read and written."""
+        return self.prompt + self.completion
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """How many of the steps a cap pays for, the final test not counted where that is kept back."""
+
+    cap: Cap
+    steps: int
+    tested: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A training, planned.
+
+    Attributes:
+        costs: of one call, by role; the optimizer is absent where it is no model.
+        unpriced: models of unknown price, by role.
+    """
+
+    config: RunConfig
+    sizes: Mapping[Split, int]
+    assumed: Assumptions
+    forecast: Forecast
+    costs: Mapping[Role, Cost]
+    names: Mapping[Role, str]
+
+    @property
+    def unpriced(self) -> list[Role]:
+        """Roles whose model has no known price."""
+        return [role for role, cost in self.costs.items() if cost.usd is None]
+
+    @property
+    def tokens(self) -> Range:
+        """Of the whole training."""
+        return self._spent(self.forecast.total, lambda cost: cost.tokens)
+
+    @property
+    def usd(self) -> Range | None:
+        """Of the whole training; None where a price is not known."""
+        if self.unpriced:
+            return None
+        return self._spent(self.forecast.total, lambda cost: cost.usd or Range())
+
+    def bought(self) -> list[Bought]:
+        """What each cap pays for, by the likely numbers."""
+        return [self._bought(cap) for cap in caps_of(self.config)]
+
+    def _bought(self, cap: Cap) -> Bought:
+        forecast = self.forecast
+        spent = self._of(cap, forecast.baseline)
+        if cap.name == "max_calls":
+            spent += forecast.models
+        test, first = self._of(cap, forecast.test), self._of(cap, forecast.steps[0])
+        tested = spent + first + test <= cap.limit
+        room = cap.limit - (test if tested else 0.0)
+        steps = 0
+        for step in forecast.steps:
+            spent += self._of(cap, step)
+            if spent > room:
+                break
+            steps += 1
+        return Bought(cap, steps, tested)
+
+    def _of(self, cap: Cap, amount: Amount) -> float:
+        """What work takes of a cap."""
+        match cap.name:
+            case "max_rollouts":
+                return amount.rollouts.point
+            case "max_calls":
+                return (amount.rollouts + amount.asked).point
+            case "max_minutes":
+                return amount.seconds.point / 60
+            case "max_tokens":
+                return self._spent(amount, lambda cost: cost.tokens).point
+        return self._spent(amount, lambda cost: cost.usd or Range()).point
+
+    def _spent(self, amount: Amount, each: Callable[[Cost], Range]) -> Range:
+        spent = amount.rollouts * each(self.costs["target"])
+        if "optimizer" in self.costs:
+            spent += amount.asked * each(self.costs["optimizer"])
+        return spent
+
+
+def planned(
+    config: RunConfig, environment: Mapping[str, str], assumed: Assumptions | None = None
+) -> Planned:
+    """The plan of a training.
+
+    Raises:
+        ConfigError, DataError: the run could not be made.
+    """
+    assumed = assumed or Assumptions()
+    benchmark = open_benchmark(config)
+    splits = splits_in_use(config, benchmark)
+    sizes = {split: len(tasks) for split, tasks in splits.items()}
+    specs = {role: role_spec(config, role) for role in ROLES}
+    asks = specs["optimizer"].open is not None
+    plan = train_plan(config, benchmark)
+    forecast = Forecaster(config, plan, sizes, asks, assumed).forecast()
+    skill = seed_skill(config.env, benchmark.seed_skill)
+    asked = _asked(benchmark, splits["train"], skill)
+    prompts: dict[Role, Range] = {"target": asked + GROWTH}
+    if asks:
+        size = config.gradient.minibatch_size
+        prompts["optimizer"] = _analyst(config, skill) + (asked + ANSWER) * size + GROWTH
+    costs: dict[Role, Cost] = {}
+    names: dict[Role, str] = {}
+    for role, prompt in prompts.items():
+        settings = role_settings(config, role, environment)
+        completion = PROPOSAL if role == "optimizer" else ANSWER
+        price = role_price(config, specs[role], settings)
+        costs[role] = Cost(prompt, completion, _usd(price, prompt, completion))
+        names[role] = settings.model
+    return Planned(config, sizes, assumed, forecast, costs, names)
+
+
+def _asked(benchmark: Benchmark, tasks: tuple[Task, ...], skill: SkillDocument) -> Range:
+    """Tokens a target reads of a task: the least, the mean and the most of the first tasks."""
+    lengths = [
+        sum(len(message.content) for message in render(benchmark.brief(task), skill))
+        for task in tasks[:_LOOKED_AT]
+    ]
+    mean = sum(lengths) / len(lengths)
+    return Range(min(lengths), mean, max(lengths)) * (1 / CHARS_PER_TOKEN)
+
+
+def _analyst(config: RunConfig, skill: SkillDocument) -> Range:
+    """Tokens an optimizer reads beside what it is to look at."""
+    prompts = run_prompts(config).values()
+    mean = sum(map(len, prompts)) / len(prompts)
+    return Range.of((mean + len(skill.text)) / CHARS_PER_TOKEN)
+
+
+def _usd(price: Callable[[Usage], float | None], prompt: Range, completion: Range) -> Range | None:
+    ends = [
+        price(Usage(1, round(read), round(written)))
+        for read, written in (
+            (prompt.low, completion.low),
+            (prompt.point, completion.point),
+            (prompt.high, completion.high),
+        )
+    ]
+    low, point, high = ends
+    return None if low is None or point is None or high is None else Range(low, point, high)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from skillopt_cli.executors.programs import ProgramExecutor
+
+MakeExecutor = Callable[..., ProgramExecutor]
+
+RUNS = 200
+STUB = "echo x > file; sleep 444 & echo $! >&2; exec echo done"
+
+
+def descendants() -> list[psutil.Process]:
+    return psutil.Process().children(recursive=True)
+
+
+def ours() -> set[int]:
+    return {
+        process.pid
+        for process in psutil.process_iter(["cmdline"])
+        if "444" in (process.info["cmdline"] or [])
+    }
+
+
+async def test_two_hundred_runs_leave_nothing(
+    either: MakeExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    executor = either()
+    before = ours()
+    gate = asyncio.Semaphore(4)
+
+    async def one() -> str:
+        async with gate, executor.workspace("attempt") as folder:
+            finished = await executor.run(["sh", "-c", STUB], cwd=folder, limit=60)
+            return finished.stdout
+
+    assert await one() == "done\n"
+    open_files = psutil.Process().num_fds()
+    async with asyncio.TaskGroup() as group:
+        runs = [group.create_task(one()) for _ in range(RUNS)]
+    assert [run.result() for run in runs] == ["done\n"] * RUNS
+    assert psutil.Process().num_fds() <= open_files
+    assert descendants() == []
+    assert ours() == before
+    assert list(executor.root.iterdir()) == []
+    assert os.listdir(tmp_path) == [executor.root.name]  # noqa: PTH208 - Path's would need a thread
