@@ -15,6 +15,7 @@ from skillopt_cli.cli import (
     doctor,
     evaluate,
     gate_report,
+    plan,
     plugins,
     resume,
     runs,
@@ -74,6 +75,7 @@ def root(
 
 
 app.command("train")(train.train)
+app.command("plan")(plan.plan)
 app.command("eval")(evaluate.evaluate)
 app.command("resume")(resume.resume)
 app.command("doctor")(doctor.doctor)

@@ -9,14 +9,16 @@ from typing import Any
 import typer
 
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption, RunId
-from skillopt_cli.cli.running import carry_out
+from skillopt_cli.cli.running import carry_out, display_style
 from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
 from skillopt_cli.cli.wishes import EVERY, with_run_flags
 from skillopt_cli.compose.build import Order
 from skillopt_cli.compose.folder import new_folder
+from skillopt_cli.compose.planning import planned
 from skillopt_cli.compose.settings import Wishes
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.engine.session import train_session
+from skillopt_cli.ui.forecast import short_lines
 from skillopt_cli.ui.words import out_of, pair, score
 
 
@@ -38,6 +40,9 @@ def train(
     environment = read_environment()
     config = settled(wishes, environment, replay)
     order = taped(Order(config, environment), record, replay)
+    if replay is None and display_style(order, as_json=json) != "none":
+        for line in short_lines(planned(config, environment)):
+            typer.echo(line, err=True)
     with new_folder(config, run_id, datetime.now().astimezone()) as folder:
         code, summary = carry_out(folder, order, train_session, as_json=json)
     if not json:

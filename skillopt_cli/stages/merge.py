@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from skillopt_cli.core.batches import cut
 from skillopt_cli.core.edits import Edit, Patch
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.stages.ask import Question, ask
@@ -43,9 +44,10 @@ async def _tree(run: Run, skill: SkillDocument, prompt: str, level: list[Patch])
     """
     size = run.config.gradient.merge_batch_size
     while len(level) > 1:
-        groups = [level[start : start + size] for start in range(0, len(level), size)]
         async with asyncio.TaskGroup() as tasks:
-            merged = [tasks.create_task(_merge(run, skill, prompt, group)) for group in groups]
+            merged = [
+                tasks.create_task(_merge(run, skill, prompt, group)) for group in cut(level, size)
+            ]
         level = [patch for task in merged if (patch := task.result()).edits]
     return level[0] if level else None
 

@@ -18,7 +18,7 @@ async def rank_with_model(
     run: Run, skill: SkillDocument, merged: Patch, budget: int | None
 ) -> Patch:
     """The ranked patch. A patch within the budget needs no call, nor does a budget of nothing."""
-    if budget is None or len(merged.edits) <= budget:
+    if not exceeds(len(merged.edits), budget) or budget is None:
         return merged
     if budget == 0:
         return within_budget(merged, ())
@@ -31,6 +31,11 @@ async def rank_with_model(
         run.emit(Degraded("select", "the ranking named no edit of the list"))
         places = by_support(merged.edits)
     return within_budget(merged, places[:budget])
+
+
+def exceeds(edits: int, budget: int | None) -> bool:
+    """Whether there are more edits than a learning rate allows."""
+    return budget is not None and edits > budget
 
 
 def by_support(edits: Sequence[Edit]) -> list[int]:

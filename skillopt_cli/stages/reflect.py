@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
+from skillopt_cli.core.batches import cut
 from skillopt_cli.core.edits import Patch, Source
 from skillopt_cli.core.events import PatchesProposed
 from skillopt_cli.core.score import Trajectory
@@ -39,8 +40,8 @@ def minibatches(run: Run, trajectories: Sequence[Trajectory]) -> list[Minibatch]
 
 
 def _cut(source: Source, trajectories: list[Trajectory], size: int) -> Iterator[Minibatch]:
-    for index, start in enumerate(range(0, len(trajectories), size)):
-        yield Minibatch(source, index, tuple(trajectories[start : start + size]))
+    for index, group in enumerate(cut(trajectories, size)):
+        yield Minibatch(source, index, tuple(group))
 
 
 async def reflect(

@@ -1,0 +1,48 @@
+"""`skillopt plan`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from skillopt_cli.cli.options import BenchmarkArgument, JsonOption
+from skillopt_cli.cli.show import show_json, show_table
+from skillopt_cli.cli.wishes import EVERY, with_run_flags
+from skillopt_cli.compose.planning import planned
+from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.config.environment import read_environment
+from skillopt_cli.engine.forecast import Assumptions, Range
+from skillopt_cli.ui.forecast import plan_document, plan_notes, plan_rows
+
+AccuracyOption = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=1.0, help="Share of train tasks solved; else any, likely a half."),
+]
+LatencyOption = Annotated[float, typer.Option(min=0.001, help="Seconds a model call takes.")]
+
+
+@with_run_flags(*EVERY)
+def plan(
+    *,
+    benchmark: BenchmarkArgument = None,
+    accuracy: AccuracyOption = None,
+    latency: LatencyOption = 2.0,
+    json: JsonOption = False,
+    wishes: Wishes,
+) -> None:
+    """Say what a training would take and cost; no model is called.
+
+    Takes every flag of `train`. Counts are by the rules that the run itself follows; what cannot be
+    known before is given as a range.
+    """
+    environment = read_environment()
+    config = settle(wishes, environment).config
+    share = Range(0.0, 0.5, 1.0) if accuracy is None else Range.of(accuracy)
+    made = planned(config, environment, Assumptions(share, latency))
+    if json:
+        show_json(plan_document(made))
+        return
+    show_table(("", "likely", "range"), plan_rows(made))
+    for note in plan_notes(made):
+        typer.echo(note)

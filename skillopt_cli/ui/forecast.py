@@ -1,0 +1,177 @@
+"""A plan in words: the two lines before a training, and the whole of `skillopt plan`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from skillopt_cli.compose.planning import ANSWER, GROWTH, PROPOSAL, Bought, Planned
+from skillopt_cli.core.caps import FLAGS
+from skillopt_cli.core.words import count
+from skillopt_cli.engine.forecast import Range, detectable_gain
+from skillopt_cli.ui.words import dollars, duration
+
+
+def short_lines(plan: Planned) -> Iterator[str]:
+    """What a training will take, in two lines; a warning for each cap that buys less than all."""
+    forecast, total = plan.forecast, plan.forecast.total
+    asked = f", {_number(total.asked)} optimizer calls" if "optimizer" in plan.costs else ""
+    steps = count(len(forecast.steps), "step")
+    yield f"Plan: {steps}, {_number(total.rollouts)} rollouts{asked}"
+    workers = count(plan.config.run.workers, "worker")
+    took = duration(total.seconds.point)
+    yield (
+        f"Plan: about {_number(_rough(plan.tokens))} tokens, {_money(plan)},"
+        f" {took} with {workers} if a call takes {plan.assumed.latency:g} s"
+    )
+    yield from warnings(plan)
+
+
+def warnings(plan: Planned) -> Iterator[str]:
+    """What should be thought over before money is spent."""
+    planned = len(plan.forecast.steps)
+    for bought in plan.bought():
+        if bought.steps < planned:
+            yield f"Warning: {_bought_words(bought, planned)}"
+
+
+def _bought_words(bought: Bought, planned: int) -> str:
+    flag = FLAGS[bought.cap.name]
+    less = "" if bought.tested else ", and not the final test"
+    return f"run.{bought.cap} buys {bought.steps} of {planned} steps{less}; raise it with {flag}"
+
+
+def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
+    """Rows of (what, likely, range) in the order things are spent."""
+    forecast, total = plan.forecast, plan.forecast.total
+    rows = [
+        ("steps", f"{len(forecast.steps):,}", f"{plan.config.train.num_epochs} epochs"),
+        _row("rollouts", total.rollouts),
+        _row("  baseline", forecast.baseline.rollouts),
+        _row("  steps", sum((step.rollouts for step in forecast.steps), Range())),
+        _row("  final test", forecast.test.rollouts),
+    ]
+    if "optimizer" in plan.costs:
+        rows.append(_row("optimizer calls", total.asked))
+        rows += [_row(f"  {stage}", number) for stage, number in total.calls.items()]
+    rows += [_row("all calls", forecast.calls), _row("tokens (estimate)", _rough(plan.tokens))]
+    usd = plan.usd
+    if usd is None:
+        models = ", ".join(f"{plan.names[role]} ({role})" for role in plan.unpriced)
+        rows.append(("US dollars", "unknown", f"no price for {models}: see model.prices"))
+    else:
+        rows.append((
+            "US dollars",
+            dollars(usd.point),
+            f"{dollars(usd.low)} to {dollars(usd.high)}",
+        ))
+    seconds = total.seconds
+    rows.append((
+        "time",
+        duration(seconds.point),
+        f"{duration(seconds.low)} to {duration(seconds.high)}",
+    ))
+    return rows
+
+
+def plan_notes(plan: Planned) -> Iterator[str]:
+    """What the numbers rest on, what the splits can show, and what caps buy."""
+    accuracy = plan.assumed.accuracy
+    yield (
+        f"Assumed: {accuracy.point:.0%} of the train tasks are solved (range {accuracy.low:.0%} to"
+        f" {accuracy.high:.0%}), a call takes {plan.assumed.latency:g} s, an answer"
+        f" {_number(ANSWER)} tokens, a proposal {_number(PROPOSAL)}, and a skill grows by"
+        f" {_number(GROWTH)} tokens."
+    )
+    yield "A baseline without a failure ends the run before its first step."
+    for split in ("selection", "test"):
+        n = plan.sizes[split]
+        yield (
+            f"The {split} split has {count(n, 'task')}: one is {100 / n:.1f} points; a gain of"
+            f" {100 * detectable_gain(n):.0f} points is seen four times in five (5 % level,"
+            " paired, if the skills differ on a fifth of the tasks)."
+        )
+    planned = len(plan.forecast.steps)
+    for bought in plan.bought():
+        if bought.steps == planned:
+            yield f"run.{bought.cap} pays for all {planned} steps."
+    yield from warnings(plan)
+
+
+def plan_document(plan: Planned) -> dict[str, Any]:
+    """The plan as JSON; ranges are {low, point, high}, `usd` is null where a price is unknown."""
+    forecast, total = plan.forecast, plan.forecast.total
+    usd = plan.usd
+    return {
+        "benchmark": plan.config.env.name,
+        "tasks": dict(plan.sizes),
+        "steps": len(forecast.steps),
+        "rollouts": _document(total.rollouts)
+        | {
+            "baseline": _document(forecast.baseline.rollouts),
+            "test": _document(forecast.test.rollouts),
+        },
+        "optimizer_calls": _document(total.asked)
+        | {"by_stage": {stage: _document(number) for stage, number in total.calls.items()}},
+        "preflight_calls": forecast.models,
+        "calls": _document(forecast.calls),
+        "tokens": _document(plan.tokens),
+        "usd": None if usd is None else _document(usd),
+        "unknown_prices": {role: plan.names[role] for role in plan.unpriced},
+        "seconds": _document(total.seconds),
+        "assumed": {
+            "accuracy": _document(plan.assumed.accuracy),
+            "latency": plan.assumed.latency,
+        },
+        "smallest_gain": {
+            split: {"one_task": 1 / n, "detectable": detectable_gain(n)}
+            for split, n in plan.sizes.items()
+            if split != "train"
+        },
+        "caps": [
+            {
+                "cap": bought.cap.name,
+                "limit": bought.cap.limit,
+                "steps": bought.steps,
+                "final_test": bought.tested,
+            }
+            for bought in plan.bought()
+        ],
+        "warnings": list(warnings(plan)),
+    }
+
+
+def _row(what: str, number: Range) -> tuple[str, str, str]:
+    known = number.low == number.high
+    return what, f"{number.point:,.0f}", "" if known else f"{number.low:,.0f} to {number.high:,.0f}"
+
+
+def _number(number: Range) -> str:
+    if number.low == number.high:
+        return f"{number.point:,.0f}"
+    return f"{number.point:,.0f} ({number.low:,.0f} to {number.high:,.0f})"
+
+
+def _rough(number: Range) -> Range:
+    """An estimate with the two digits that it may claim."""
+    return Range(*(_two_digits(n) for n in (number.low, number.point, number.high)))
+
+
+def _two_digits(number: float) -> float:
+    return round(number, 1 - math.floor(math.log10(number))) if number >= 1 else 0.0
+
+
+def _money(plan: Planned) -> str:
+    usd = plan.usd
+    if usd is None:
+        return "price unknown"
+    return (
+        dollars(usd.point)
+        if not usd.high
+        else f"{dollars(usd.point)} ({dollars(usd.low)} to {dollars(usd.high)})"
+    )
+
+
+def _document(number: Range) -> dict[str, Any]:
+    return {"low": number.low, "point": number.point, "high": number.high}
