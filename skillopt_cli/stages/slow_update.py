@@ -28,7 +28,7 @@ def plant(run: Run, state: TrainState, epoch: int) -> TrainState:
 async def slow_update(run: Run, state: TrainState, comparison: Comparison) -> TrainState:
     """Ask for guidance, write it into its region, measure the text, and adopt it or not."""
     epoch = comparison.epoch
-    guidance = await run.variants.guide(run, comparison) if comparison.pairs else None
+    guidance = await run.variants.guide(run, comparison)
     if guidance is None:
         _state(run, SlowUpdateDecided(run.number, epoch, "no_content"), None)
         return state

@@ -115,17 +115,7 @@ async def test_the_pair_policy_scans_on_until_the_split_ends(policy: str, shown:
     tried = sum(n for _, n in compared.categories)
     # Both skills are equally useless to the toy target, so nothing changed and the scan goes on.
     assert (compared.shown, tried) == (shown, len(run.splits["train"]) if not shown else 6)
-    assert f"## {shown} tasks" in adviser.material("meta_skill")
-
-
-async def test_without_a_pair_to_show_no_guidance_is_asked_for() -> None:
-    adviser = Adviser()
-    _, before, after, log = await closed(
-        adviser, ["optimizer.longitudinal_pair_policy=changed", "optimizer.slow_update_samples=6"]
-    )
-    assert [request.schema_name for request in adviser.asked] == ["meta_skill"]
-    assert log.of(SlowUpdateDecided)[-1].action == "no_content"
-    assert after.current == before.current
+    assert f"## {shown} tasks" in adviser.material("slow_update")
 
 
 async def test_notes_are_kept_given_on_and_survive_an_unusable_answer() -> None:
