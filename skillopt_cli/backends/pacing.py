@@ -14,6 +14,10 @@ from skillopt_cli.ports import ChatBackend
 OnChange = Callable[[int, float | None, str], None]
 """Told the calls in flight and per minute allowed from now on, and why."""
 
+_LONGEST_WAIT = 60.0
+"""Seconds of Retry-After up to which all wait here; beyond, each caller hears of it."""
+_ALIKE = 0.1
+
 
 class Pacer:
     """Keeps the pace of one model: all roles that ask it share one.
@@ -23,35 +27,36 @@ class Pacer:
 
     Args:
         ceiling: most calls in flight.
-        clock: seconds; None takes the event loop's.
+        on_change: told of slow-downs, and of each doubling of the pace after one.
     """
 
     def __init__(
-        self,
-        ceiling: int,
-        on_change: OnChange = lambda in_flight, per_minute, reason: None,
-        clock: Callable[[], float] | None = None,
+        self, ceiling: int, on_change: OnChange = lambda in_flight, per_minute, reason: None
     ) -> None:
         self._pace = Pace.open(ceiling)
         self._on_change = on_change
-        self._clock = clock
         self._in_flight = 0
         self._first = asyncio.Lock()
         self._news = asyncio.Event()
-        self._told: float | None = None
+        self._refusal = ""
+        self._told_rate: float | None = None
+        self._told_width = self._pace.breadth.width
 
     async def enter(self) -> Begun:
-        """Wait for this call's turn."""
+        """Wait for this call's turn.
+
+        Raises:
+            RateLimited: the service wants everybody to wait for longer than a minute.
+        """
         async with self._first:
-            while True:
-                now = self._now()
-                opens = self._pace.opens_at(self._in_flight)
-                if opens is not None and opens <= now:
-                    break
+            while (wait := self._wait()) is None or wait > 0:
+                if wait is not None and wait > _LONGEST_WAIT:
+                    raise RateLimited(self._refusal, retry_after=wait)
                 self._news.clear()
-                await self._hear(None if opens is None else opens - now)
-            self._pace = self._pace.began(now)
+                await self._hear(wait)
+            now = _now()
             self._in_flight += 1
+            self._become(self._pace.began(now))
             return Begun(now, self._in_flight)
 
     def leave(self) -> None:
@@ -59,32 +64,25 @@ class Pacer:
         self._in_flight -= 1
         self._news.set()
 
-    def replied(self, call: Begun, reply: ChatReply) -> None:
-        """A call was answered."""
-        usage, now = reply.usage, self._now()
+    def answered(self, call: Begun, reply: ChatReply) -> None:
+        """A call under way was answered."""
+        usage = reply.usage
         tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
-        self._pace = self._pace.replied(call, now, reply.limits, tokens)
-        rate = self._pace.rate(now)
-        if self._told is not None and rate is not None and rate >= 2 * self._told:
-            self._tell(rate, "nothing was refused for a while")
+        self._become(self._pace.answered(call, _now(), reply.limits, tokens))
 
     def failed(self, call: Begun, error: TransientError) -> None:
-        """A call came to nothing."""
-        now = self._now()
-        if not isinstance(error, RateLimited):
-            self._pace = self._pace.failed(now)
-            return
-        before = self._pace
-        self._pace = before.limited(call, now, error.retry_after)
-        if self._pace.cuts > before.cuts:
-            self._tell(self._pace.rate(now), "rate limited")
-        elif self._pace.refused == 1 > before.refused:
-            self._tell(self._pace.rate(now), "rate limited, and nothing is answered")
-        self._news.set()
+        """A call under way came to nothing."""
+        if isinstance(error, RateLimited):
+            self._refusal = error.message
+            left = self._in_flight - 1
+            self._become(self._pace.limited(call, _now(), error.retry_after, left))
+        else:
+            self._become(self._pace.failed(_now()))
 
-    def _tell(self, rate: float | None, reason: str) -> None:
-        self._told = rate
-        self._on_change(self._pace.limit, None if rate is None else 60 * rate, reason)
+    def _wait(self) -> float | None:
+        """Seconds until the next call may begin; None where one must end first."""
+        opens = self._pace.opens_at(self._in_flight)
+        return None if opens is None else max(0.0, opens - _now())
 
     async def _hear(self, seconds: float | None) -> None:
         """Wait for news of the pace, at most some seconds."""
@@ -94,8 +92,22 @@ class Pacer:
         except TimeoutError:
             pass
 
-    def _now(self) -> float:
-        return self._clock() if self._clock else asyncio.get_running_loop().time()
+    def _become(self, pace: Pace) -> None:
+        """Go on at another pace, and tell where that makes a difference."""
+        slower = pace.cuts > self._pace.cuts
+        self._pace = pace
+        rate, told = pace.rate, self._told_rate
+        if slower:
+            alike = told == rate if told is None or rate is None else abs(rate / told - 1) < _ALIKE
+            if not alike or pace.breadth.width < self._told_width:
+                self._tell("rate limited")
+        elif rate is not None and told is not None and rate >= 2 * told:
+            self._tell("nothing was refused for a while")
+
+    def _tell(self, reason: str) -> None:
+        rate, width = self._pace.rate, self._pace.breadth.width
+        self._told_rate, self._told_width = rate, width
+        self._on_change(width, None if rate is None else 60 * rate, reason)
 
 
 class Paced(Wrapper):
@@ -124,10 +136,14 @@ class Paced(Wrapper):
             try:
                 async with self._provider:
                     reply = await self._inner.chat(request)
+                self._pacer.answered(call, reply)
             except TransientError as error:
                 self._pacer.failed(call, error)
                 raise
             finally:
                 self._pacer.leave()
-            self._pacer.replied(call, reply)
             return reply
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

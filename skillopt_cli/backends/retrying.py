@@ -6,31 +6,29 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception_type,
-    stop_after_attempt,
-    stop_before_delay,
-    wait_exponential,
-)
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from skillopt_cli.backends.wrapper import Wrapper
 from skillopt_cli.config.model_section import RetryConfig
-from skillopt_cli.core.errors import TransientError
+from skillopt_cli.core.errors import RateLimited, TransientError
 from skillopt_cli.core.task import ChatReply, ChatRequest
 from skillopt_cli.ports import ChatBackend
 
 OnRetry = Callable[[str, str, float], None]
 """Told the stage, the reason and the seconds until the next try."""
 
+_MOST_DOUBLINGS = 60
+
 
 class Retrying(Wrapper):
     """Tries again what a `TransientError` says may be mended.
 
     Waits as long as the server asks, else exponentially with jitter (half to all of the nominal
-    wait, so that calls that failed together do not come back together). Ends with the last error
-    once attempts are used up, or when the next try would begin after `total_seconds`.
+    wait, so that calls that failed together do not come back together); after a refusal for too
+    many calls not at all, since the pacer within knows when there is room. Ends with the last error
+    once attempts are used up, or when the next try would begin more than `total_seconds` after the
+    first failure. Such refusals use up time only: they say nothing against the call. With a single
+    attempt nothing is tried again.
     """
 
     def __init__(
@@ -41,12 +39,9 @@ class Retrying(Wrapper):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__(inner)
+        self._config = config
         self._on_retry = on_retry
         self._sleep = sleep
-        self._backoff = wait_exponential(multiplier=config.base_seconds, max=config.max_seconds)
-        self._stop = stop_after_attempt(config.max_attempts) | stop_before_delay(
-            config.total_seconds
-        )
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         """The inner reply of the first try that succeeds."""
@@ -55,21 +50,48 @@ class Retrying(Wrapper):
             reason = " ".join(str(_error(state)).split())
             self._on_retry(request.stage, reason, state.upcoming_sleep)
 
+        patience = _Patience(self._config)
         tries = AsyncRetrying(
             sleep=self._sleep,
-            stop=self._stop,
-            wait=self._wait,
+            stop=patience.ends,
+            wait=patience.wait,
             retry=retry_if_exception_type(TransientError),
             before_sleep=announce,
             reraise=True,
         )
         return await tries(self._inner.chat, request)
 
-    def _wait(self, state: RetryCallState) -> float:
+
+class _Patience:
+    """How long one call is tried, and the waits between."""
+
+    def __init__(self, config: RetryConfig) -> None:
+        self._config = config
+        self._failures = 0
+        self._first_at: float | None = None
+
+    def wait(self, state: RetryCallState) -> float:
+        """Seconds until the next try, were there one; asked once after every failure."""
         error = _error(state)
-        if isinstance(error, TransientError) and error.retry_after is not None:
-            return error.retry_after
-        return self._backoff(state) * random.uniform(0.5, 1.0)
+        asked = error.retry_after if isinstance(error, TransientError) else None
+        if isinstance(error, RateLimited):
+            return asked or 0.0
+        self._failures += 1
+        if asked is not None:
+            return asked
+        doubled = 2.0 ** min(self._failures - 1, _MOST_DOUBLINGS)
+        nominal = min(self._config.base_seconds * doubled, self._config.max_seconds)
+        return nominal * random.uniform(0.5, 1.0)
+
+    def ends(self, state: RetryCallState) -> bool:
+        """Whether the failure was the last."""
+        now = asyncio.get_running_loop().time()
+        if self._first_at is None:
+            self._first_at = now
+        attempts = self._config.max_attempts
+        if attempts == 1 or self._failures >= attempts:
+            return True
+        return now + state.upcoming_sleep > self._first_at + self._config.total_seconds
 
 
 def _error(state: RetryCallState) -> BaseException | None:

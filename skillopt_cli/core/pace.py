@@ -1,43 +1,30 @@
-"""Pace: how many calls to a model may be in flight, and how soon the next may begin. Pure.
+"""Pace: when the next call to a model may begin. Pure.
 
-What a service allows is learnt from its refusals. Between two refusals of the same kind it has
-allowed exactly what it allows: whatever a window or a bucket held was used up at both, so calls
-answered over time passed is its rate, whichever way it counts. From a little below that rate the
-pace climbs slowly, then ever faster, until it is refused again (the curve of CUBIC, RFC 9438).
+A refusal shuts the model: nobody begins until the service's Retry-After is over, or else a short
+while that grows. Then one call goes ahead, and when that is not refused the rest follow, at the
+`Tempo` and within the `Breadth` that the refusal has taught. Refusals of calls that began before
+the model was shut belong to the same burst and teach nothing more.
 
-All times are seconds on one clock; rates are calls per second.
+Times are seconds on one clock.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
+from skillopt_cli.core.breadth import Breadth
 from skillopt_cli.core.task import RateLimits
+from skillopt_cli.core.tempo import Round, Tempo, first_tempo, stated_rate
 
-_BELOW = 0.96
-"""Share of a measured rate at which to go on."""
-_FIRST = 0.55
-"""The same after the first refusal, when what was measured holds the service's initial burst."""
-_ROUND = 3.0
-"""Seconds, at the least, until a pace is back at the rate it was refused at."""
-_CALLS = 80
-"""Calls, at the least, until then: each round costs a refusal or two."""
-_AT_FIRST = 32
-"""Most calls in flight before the first answers: a burst is what services refuse first."""
-_MOST_PATIENCE = 200
-_PATIENT = 4
-"""Refusals in a row from which one call asks on behalf of all."""
-_CALM = 5.0
-"""Seconds without climbing after a failure of the service."""
-_MOST_DOUBLINGS = 30.0
-_ENOUGH = 5
-"""Answers that make a measurement."""
-_SLACK = 0.05
+_SLACK = 0.02
 """Seconds by which a late call may be made up for."""
-_LONGEST_PAUSE = 5.0
-_SCARCE = 0.25
-"""Share of a service's own limit below which what it says of it counts."""
+_CALM = 5.0
+"""Seconds without growth after a failure of the service."""
+_SHORTEST, _LONGEST, _GROWTH = 0.02, 5.0, 1.5
+"""Seconds to stay shut where the service does not say how long, and how much longer each time."""
+_LONG = 2.0
+"""Seconds shut from which on a first burst is about a rate."""
+_BRIEF = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,196 +36,207 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
+class Shut:
+    """Why and since when nobody begins.
+
+    Attributes:
+        at: when the refusal came.
+        in_flight: calls in flight when the refused one began.
+        burst: whether they may just have been too many at once.
+        asked: whether the service said how long to wait.
+        probes: calls sent ahead since then and refused.
+        ahead: when the present one began; None while there is none.
+    """
+
+    at: float
+    in_flight: int
+    burst: bool
+    asked: bool
+    probes: int = 0
+    ahead: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Pace:
     """What is known of a model's limits.
 
     Attributes:
-        ceiling: most calls in flight, ever; at least 1.
-        window: most calls in flight now, from 1 to `ceiling`.
-        known: the rate it was last found to allow; None before any refusal.
-        cuts: refusals that told a rate.
-        since: when the last one was, or when the first call began.
-        acted: when a refusal was last acted on; those of calls begun before are part of it.
-        answered: calls since then.
-        refused: refusals in a row without an answer between them.
-        most: calls in flight when one that was answered began, at the most.
-        smooth: answers since the window last changed.
-        patience: answers to wait for before the window is widened by one.
-        dead, lost: seconds since the last cut in which nobody began, and in which the rate did not
-            climb because the service had failed, until `calm_until`.
+        tempo: None before a refusal taught a rate.
+        said: the rate the service itself states.
+        shut: None while calls may begin.
+        before: the pace before the last reopening, until that is confirmed by an answer.
+        cuts: refusals that made the pace slower.
+        since: when the round began; None before the first call.
+        let_in: calls begun in this round and not refused.
+        acted: when a refusal was last acted on.
         next_at: when the next call may begin, by the rate.
-        closed_until: nobody begins before that.
-        said: the rate the service itself states, while little is left of its limit.
+        closed_until: nobody begins before, by the service's word or ours.
+        calm_until: nothing grows before.
+        echo: until a refusal is heard of, at the most, lately.
         latency: of an answered call, smoothed.
         tokens: of an answered call, smoothed; 0 while none told.
     """
 
-    ceiling: int
-    window: int
-    known: float | None = None
+    breadth: Breadth
+    tempo: Tempo | None = None
+    said: float | None = None
+    shut: Shut | None = None
+    before: Pace | None = None
     cuts: int = 0
     since: float | None = None
-    acted: float = -math.inf
-    cut_at: float = 0.0
-    answered: int = 0
-    refused: int = 0
-    most: int = 0
-    smooth: int = 0
-    patience: int = 8
-    dead: float = 0.0
-    lost: float = 0.0
-    calm_until: float = 0.0
+    let_in: int = 0
+    acted: float = -1.0
     next_at: float = 0.0
     closed_until: float = 0.0
-    said: float | None = None
+    calm_until: float = 0.0
+    echo: float = 0.0
     latency: float = 0.0
     tokens: float = 0.0
 
     @classmethod
     def open(cls, ceiling: int) -> Pace:
-        """No limit but the ceiling."""
-        return cls(ceiling, min(ceiling, _AT_FIRST))
+        """No limit but the ceiling on calls in flight."""
+        return cls(Breadth.open(ceiling))
 
     @property
-    def limit(self) -> int:
-        """Most calls in flight; while nothing is answered at all, one asks on behalf of all."""
-        return 1 if self.refused > _PATIENT else self.window
-
-    def rate(self, now: float) -> float | None:
+    def rate(self) -> float | None:
         """Most calls begun per second; None where nothing limits them."""
-        learnt = None if self.known is None else self.known * self._climb(now)
+        learnt = None if self.tempo is None else self.tempo.rate
         rates = [rate for rate in (learnt, self.said) if rate is not None]
         return min(rates) if rates else None
 
     def opens_at(self, in_flight: int) -> float | None:
         """When the next call may begin, maybe long ago; None where one must end first."""
-        return None if in_flight >= self.limit else max(self.next_at, self.closed_until)
+        if in_flight >= self.breadth.width:
+            return None
+        return max(self.next_at, self.closed_until)
 
     def began(self, now: float) -> Pace:
-        """A call began."""
-        since = now if self.since is None else self.since
-        rate = self.rate(now)
-        if rate is None:
-            return replace(self, since=since)
-        return replace(self, since=since, next_at=max(self.next_at, now - _SLACK) + 1 / rate)
+        """A call began, which `opens_at` allowed."""
+        if self.shut is not None and self.shut.ahead is None:
+            return self._sent_ahead(self.shut, now)
+        pace = self._reopened()
+        gap = 0.0 if pace.rate is None else 1 / pace.rate
+        tempo = pace.tempo
+        due = max(pace.next_at, pace.closed_until)
+        if tempo is not None and now - due <= _SLACK and now >= pace.calm_until:
+            tempo = tempo.kept(pace.echo)
+        return replace(
+            pace,
+            tempo=tempo,
+            since=now if pace.since is None else pace.since,
+            let_in=pace.let_in + 1,
+            next_at=max(pace.next_at, now - _SLACK) + gap,
+        )
 
-    def replied(self, call: Begun, now: float, limits: RateLimits | None, tokens: int) -> Pace:
+    def answered(self, call: Begun, now: float, limits: RateLimits | None, tokens: int) -> Pace:
         """A call was answered.
 
         Args:
             limits: what the service said of its limits with the answer.
             tokens: read and written; 0 where that is not known.
         """
-        fresh = call.at > self.acted
-        told = replace(
-            self,
+        pace = self
+        if pace.shut is not None and pace.shut.ahead is not None and call.at >= pace.shut.ahead:
+            pace = pace._reopened()
+        pace = replace(
+            pace,
+            latency=_smoothed(pace.latency, now - call.at),
+            tokens=_smoothed(pace.tokens, tokens) if tokens else pace.tokens,
+        )
+        if pace.shut is None and call.at >= (pace.since or 0.0):
             # What was let in before the last refusal says nothing of what is let in since.
-            answered=self.answered + (call.at > (self.since or -math.inf)),
-            refused=0 if fresh else self.refused,
-            most=max(self.most, call.in_flight),
-            latency=_smoothed(self.latency, now - call.at),
-            tokens=_smoothed(self.tokens, tokens) if tokens else self.tokens,
-        )._widened()
-        return told if limits is None else replace(told, said=_said(limits, told.tokens))
+            breadth = pace.breadth.answered(call.in_flight, now >= pace.calm_until)
+            pace = replace(pace, before=None, breadth=breadth)
+        if limits is None:
+            return pace
+        return replace(pace, said=stated_rate(limits, pace.tokens, pace.latency))
 
-    def limited(self, call: Begun, now: float, retry_after: float | None) -> Pace:
+    def limited(self, call: Begun, now: float, retry_after: float | None, left: int) -> Pace:
         """A call was refused because there were too many.
 
         Args:
             retry_after: seconds the service asks everybody to wait, where it says so.
+            left: calls still in flight.
         """
-        held = self._closed(now + (retry_after or 0.0), now)
-        if call.at <= self.acted:
-            return held  # of the same burst, sent before the service was known to be full
-        held = replace(held, acted=now, smooth=0)
-        if call.in_flight > self.most > 0:
-            # As many at a time have never been answered: that may be what the service counts.
-            patience = min(_MOST_PATIENCE, 2 * self.patience)
-            return replace(held, window=max(1, call.in_flight - 1), patience=patience)
-        held = replace(held, refused=self.refused + 1)
-        if self.answered >= _ENOUGH:
-            return held._cut(now)
-        if self.known is not None and self.refused < _PATIENT:
-            return held._slowed(0.7 * (self.rate(now) or self.known), now)
-        pause = 0.0 if retry_after else min(_LONGEST_PAUSE, 0.25 * 1.5**self.refused)
-        return held._closed(now + pause, now)
+        pace = replace(
+            self,
+            echo=max(0.95 * self.echo, now - call.at),
+            closed_until=max(self.closed_until, now + (retry_after or 0.0)),
+        )
+        shut = pace.shut
+        if shut is not None and call.at == shut.ahead:
+            return replace(pace, shut=replace(shut, ahead=None, probes=shut.probes + 1))._wait(now)
+        if call.at >= (pace.since or 0.0):
+            pace = replace(pace, let_in=pace.let_in - 1)
+        if shut is not None:
+            crowd = shut.burst and shut.ahead is None and pace.let_in > 0
+            return replace(pace, breadth=pace.breadth.burst(left)) if crowd else pace
+        if pace.before is not None and pace.let_in <= 0:
+            return pace._not_reopened(now)
+        if call.at < (pace.since or 0.0) or call.at <= pace.acted:
+            return pace
+        return pace._refused(call, now, asked=bool(retry_after), left=left)
 
     def failed(self, now: float) -> Pace:
         """A call came to nothing for a reason that has nothing to do with their number."""
-        until = now + _CALM
-        more = until - max(now, self.calm_until)
-        return replace(self, lost=self.lost + more, calm_until=until)
+        return replace(self, calm_until=now + _CALM)
 
-    def _widened(self) -> Pace:
-        """One more at a time after enough answers; twice as many as long as nothing was refused."""
-        if self.window == self.ceiling:
+    def _refused(self, call: Begun, now: float, *, asked: bool, left: int) -> Pace:
+        """Shut the model, unless fewer calls in flight are all it takes."""
+        breadth, explained = self.breadth.refused(call.in_flight)
+        if explained:
+            return replace(self, breadth=breadth, acted=now, cuts=self.cuts + 1)
+        burst = not breadth.cramped and call.in_flight > breadth.proven
+        if burst and self.let_in > 0:
+            breadth = breadth.burst(left)
+        shut = Shut(now, call.in_flight, burst, asked)
+        return replace(self, breadth=breadth, acted=now, shut=shut)._wait(now)
+
+    def _wait(self, now: float) -> Pace:
+        """Stay shut for a while that grows with every call sent ahead in vain."""
+        probes = self.shut.probes if self.shut else 0
+        rate = self.rate
+        base = max(self.echo, _SHORTEST if rate is None else 1 / rate)
+        pause = min(max(base, _LONGEST), base * _GROWTH**probes)
+        return replace(self, closed_until=max(self.closed_until, now + pause))
+
+    def _sent_ahead(self, shut: Shut, now: float) -> Pace:
+        """The others wait until it would have been refused."""
+        gap = 0.0 if self.rate is None else 1 / self.rate
+        return replace(self, shut=replace(shut, ahead=now), next_at=now + max(gap, 3 * self.echo))
+
+    def _reopened(self) -> Pace:
+        """The call sent ahead was let in: a round is over, and has taught what it has."""
+        shut = self.shut
+        if shut is None or shut.ahead is None:
             return self
-        smooth = self.smooth + 1
-        if smooth < max(self.window, self.patience):
-            return replace(self, smooth=smooth)
-        untold = self.acted == -math.inf
-        window = min(self.ceiling, 2 * self.window if untold else self.window + 1)
-        return replace(self, smooth=0, window=window)
+        fresh = replace(self, shut=None, since=shut.ahead, let_in=1, cuts=self.cuts + 1)
+        closed = shut.ahead - shut.at
+        if shut.burst and shut.probes < 2 and closed < _LONG:
+            return fresh
+        length = max(shut.ahead - (self.since or 0.0), _BRIEF)
+        used = shut.in_flight / self.latency if self.latency else self.let_in / length
+        last = Round(max(0, self.let_in), length, closed, shut.asked, shut.probes, used)
+        tempo = first_tempo(last) if self.tempo is None else self.tempo.after(last)
+        return replace(fresh, tempo=tempo, before=replace(self, before=None))
 
-    def _cut(self, now: float) -> Pace:
-        """What a refusal teaches, after enough answers since the last one that did."""
-        # What was let in during the last latency is not answered yet.
-        span = max(now - (self.since or 0.0) - self.latency, 1e-3)
-        measured, rate = self.answered / span, self.rate(now)
-        if self.known is None or rate is None:
-            # Too much by whatever the service had saved up for us.
-            known = measured * _FIRST
-        elif self.dead > 0.3 * span or rate < self.known:
-            # It was full all the time, so it allowed what it allows.
-            known = measured
-        else:
-            known = min(0.85 * rate, 2.5 * measured)
-        closed = max(0.0, self.closed_until - now)
-        return replace(self._slowed(known, now), since=now, answered=0, dead=closed)
-
-    def _slowed(self, known: float, now: float) -> Pace:
-        """Go on at a rate, and climb from there."""
+    def _not_reopened(self, now: float) -> Pace:
+        """What looked like a reopening was none: the refusals just took long to come."""
+        old = self.before
+        if old is None or old.shut is None:
+            return self
+        shut = replace(old.shut, ahead=None, probes=old.shut.probes + 1)
         return replace(
-            self,
-            known=known,
-            cuts=self.cuts + 1,
-            cut_at=now,
-            lost=max(0.0, self.closed_until - now),
-            calm_until=now,
-            next_at=max(self.next_at, now + 1 / known),
-        )
-
-    def _climb(self, now: float) -> float:
-        """Share of the known rate allowed now."""
-        still = max(0.0, self.calm_until - now) + max(0.0, self.closed_until - now)
-        passed = max(0.0, now - self.cut_at - self.lost + still)
-        if self.cuts == 1:
-            return math.pow(2.0, min(_MOST_DOUBLINGS, passed / max(1.0, 2 * self.latency)))
-        length = max(_ROUND, 5 * self.latency, _CALLS / (self.known or 1.0))
-        return _BELOW + (1 - _BELOW) * math.pow(passed / length, 3)
-
-    def _closed(self, until: float, now: float) -> Pace:
-        """Nobody begins before a time."""
-        more = max(0.0, until - max(now, self.closed_until))
-        until = max(self.closed_until, until)
-        return replace(self, closed_until=until, dead=self.dead + more, lost=self.lost + more)
+            old,
+            shut=shut,
+            acted=now,
+            next_at=now,
+            cuts=self.cuts,
+            echo=self.echo,
+            closed_until=self.closed_until,
+        )._wait(now)
 
 
 def _smoothed(old: float, new: float) -> float:
     return new if not old else 0.9 * old + 0.1 * new
-
-
-def _said(limits: RateLimits, tokens: float) -> float | None:
-    """The rate at which a service fills up what little is left; None where enough is left."""
-    calls = _refill(limits.requests, limits.requests_left, limits.requests_reset)
-    words = _refill(limits.tokens, limits.tokens_left, limits.tokens_reset)
-    by_tokens = words / tokens if words is not None and tokens else None
-    rates = [rate for rate in (calls, by_tokens) if rate is not None]
-    return min(rates) if rates else None
-
-
-def _refill(limit: float | None, left: float | None, reset: float | None) -> float | None:
-    """What comes back per second, where less than a share of the limit is left."""
-    if limit is None or left is None or not reset or left >= _SCARCE * limit:
-        return None
-    return (limit - left) / reset

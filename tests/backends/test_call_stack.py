@@ -7,9 +7,8 @@ import pytest
 
 from skillopt_cli.backends.budget import Budget, Past
 from skillopt_cli.backends.doors import Doors
-from skillopt_cli.backends.limited import Limited
 from skillopt_cli.backends.metered import Metered
-from skillopt_cli.backends.pacing import Pacer
+from skillopt_cli.backends.pacing import Paced, Pacer
 from skillopt_cli.backends.recorded import Recorded, call_key
 from skillopt_cli.backends.retrying import Retrying
 from skillopt_cli.backends.stack import CallPolicy, Shared, stack
@@ -18,7 +17,9 @@ from skillopt_cli.config.model_section import RetryConfig
 from skillopt_cli.core.errors import (
     AuthFailed,
     CallTimedOut,
+    FatalBackendError,
     NetworkFailed,
+    QuotaExhausted,
     RateLimited,
     RequestRefused,
     ServerFailed,
@@ -91,7 +92,7 @@ async def settle():
 
 
 async def test_transient_errors_are_retried_and_announced():
-    chat = ScriptedChat([RateLimited("slow"), ServerFailed("down\nnow", retry_after=5), "fine"])
+    chat = ScriptedChat([ServerFailed("slow"), ServerFailed("down\nnow", retry_after=5), "fine"])
     waits, told = [], []
 
     async def sleep(seconds):
@@ -133,12 +134,6 @@ async def test_attempts_are_bounded_and_the_last_error_is_raised():
     assert len(chat.requests) == 4
 
 
-async def test_one_attempt_turns_retries_off():
-    chat = ScriptedChat([NetworkFailed("down")])
-    with pytest.raises(NetworkFailed):
-        await Retrying(chat, RetryConfig(max_attempts=1)).chat(ask())
-
-
 async def test_no_retry_beyond_the_total_time_however_long_the_server_asks():
     async def sleep(seconds):
         raise AssertionError("must not wait")
@@ -148,15 +143,60 @@ async def test_no_retry_beyond_the_total_time_however_long_the_server_asks():
         await Retrying(chat, RetryConfig(total_seconds=600), sleep=sleep).chat(ask())
 
 
-# Limited
+async def test_refusals_for_too_many_calls_use_up_no_attempts_and_wait_for_the_pacer_only():
+    waits = []
+
+    async def sleep(seconds):
+        waits.append(seconds)
+
+    refused = [RateLimited("slow")] * 20
+    chat = ScriptedChat([*refused, ServerFailed("down"), RateLimited("slow", retry_after=3), "ok"])
+    backend = Retrying(chat, RetryConfig(max_attempts=2), sleep=sleep)
+    assert (await backend.chat(ask())).text == "ok"
+    assert waits[:20] == [0.0] * 20
+    assert 0.5 <= waits[20] <= 1.0
+    assert waits[21:] == [3]
+
+
+async def test_refusals_use_up_the_total_time():
+    def refuse(request):
+        raise RateLimited("slow", retry_after=0.03)
+
+    chat = FunctionChat(refuse)
+    with pytest.raises(RateLimited):
+        await Retrying(chat, RetryConfig(total_seconds=0.1)).chat(ask())
+    assert 2 <= len(chat.requests) <= 4
+
+
+@pytest.mark.parametrize(
+    "error", [RateLimited("slow", retry_after=1), ServerFailed("down"), QuotaExhausted("pay")]
+)
+async def test_with_one_attempt_nothing_is_tried_again(error):
+    chat = ScriptedChat([error, "never"])
+    with pytest.raises(type(error)):
+        await Retrying(chat, RetryConfig(max_attempts=1)).chat(ask())
+
+
+async def test_a_used_up_quota_is_fatal_at_once():
+    chat = ScriptedChat([QuotaExhausted("pay"), "never"])
+    with pytest.raises(FatalBackendError):
+        await stacked(chat, Journal(), []).chat(ask())
+    assert len(chat.requests) == 1
+
+
+# Paced, as far as slots go
+
+
+def limited(inner, role, provider):
+    return Paced(inner, role, provider, Pacer(100))
 
 
 async def test_the_limit_is_reached_and_never_exceeded():
     gate = Gate()
-    limited = Limited(gate, asyncio.Semaphore(3), asyncio.Semaphore(100))
+    backend = limited(gate, asyncio.Semaphore(3), asyncio.Semaphore(100))
     async with asyncio.TaskGroup() as group:
         for n in range(10):
-            group.create_task(limited.chat(ask(str(n))))
+            group.create_task(backend.chat(ask(str(n))))
         for left in range(10, 0, -1):
             await gate.reach(min(3, left))
             await settle()
@@ -168,8 +208,8 @@ async def test_the_limit_is_reached_and_never_exceeded():
 
 async def test_the_ceiling_is_shared_between_roles():
     gate, ceiling = Gate(), asyncio.Semaphore(4)
-    target = Limited(gate, asyncio.Semaphore(3), ceiling)
-    optimizer = Limited(gate, asyncio.Semaphore(3), ceiling)
+    target = limited(gate, asyncio.Semaphore(3), ceiling)
+    optimizer = limited(gate, asyncio.Semaphore(3), ceiling)
     async with asyncio.TaskGroup() as group:
         for n in range(5):
             group.create_task(target.chat(ask(f"t{n}")))
@@ -183,8 +223,8 @@ async def test_the_ceiling_is_shared_between_roles():
 
 async def test_a_role_waiting_for_its_own_slot_keeps_none_of_the_providers():
     gate, ceiling = Gate(), asyncio.Semaphore(2)
-    busy = Limited(gate, asyncio.Semaphore(1), ceiling)
-    other = Limited(gate, asyncio.Semaphore(1), ceiling)
+    busy = limited(gate, asyncio.Semaphore(1), ceiling)
+    other = limited(gate, asyncio.Semaphore(1), ceiling)
     async with asyncio.TaskGroup() as group:
         for n in range(3):
             group.create_task(busy.chat(ask(f"busy{n}")))
@@ -201,8 +241,8 @@ async def test_a_failed_or_cancelled_call_gives_its_slots_back():
     role, provider = asyncio.Semaphore(1), asyncio.Semaphore(1)
     gate = Gate()
     with pytest.raises(ServerFailed):
-        await Limited(ScriptedChat([ServerFailed("x")]), role, provider).chat(ask())
-    task = asyncio.create_task(Limited(gate, role, provider).chat(ask()))
+        await limited(ScriptedChat([ServerFailed("x")]), role, provider).chat(ask())
+    task = asyncio.create_task(limited(gate, role, provider).chat(ask()))
     await gate.reach(1)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -388,12 +428,12 @@ async def test_a_waiting_retry_holds_no_slot():
         waiting.set()
         await go_on.wait()
 
-    limited = Limited(
+    slotted = limited(
         ScriptedChat([ServerFailed("x"), "second", "first"]),
         asyncio.Semaphore(1),
         asyncio.Semaphore(1),
     )
-    backend = Retrying(limited, QUICK, sleep=sleep)
+    backend = Retrying(slotted, QUICK, sleep=sleep)
     first = asyncio.create_task(backend.chat(ask()))
     await waiting.wait()
     assert (await backend.chat(ask("other"))).text == "second"
