@@ -9,12 +9,16 @@ from pathlib import Path
 
 import yaml
 
+from skillopt_cli.backends.agents.claude_code_exec import SOUGHT as CLAUDE
+from skillopt_cli.backends.agents.codex_exec import SANDBOX_VARIABLES
+from skillopt_cli.backends.agents.codex_exec import SOUGHT as CODEX
 from skillopt_cli.cli.plugins import ABILITIES
 from skillopt_cli.compose.endpoints import BACKEND_VARIABLE, MODEL_VARIABLE, ROLES, SPECIAL
 from skillopt_cli.config.model_section import RoleConfig
 from skillopt_cli.plugins import BACKENDS, load_backend
 from skillopt_cli.ports import BackendSpec, Need
 
+PROGRAMS = (CODEX, CLAUDE)
 PUBLISHED = Path(__file__).parent / "published-variables.yaml"
 
 
@@ -105,7 +109,11 @@ def heeded_variables() -> dict[str, str]:
         for setting, names in spec.variables.items():
             for name in names:
                 found.setdefault(name, f"`{setting}` of `{spec.name}`")
-    return found
+    for sought in PROGRAMS:
+        found |= dict.fromkeys(sought.variables, f"`{sought.setting}`, where that is empty")
+    return found | dict.fromkeys(
+        SANDBOX_VARIABLES, "`model.codex_exec.sandbox`, where that is unset"
+    )
 
 
 def _published() -> Iterator[str]:
@@ -173,12 +181,21 @@ def env_example() -> Iterator[str]:
     yield from _env_setting(f"Who plays each role: {backends}.", (BACKEND_VARIABLE,))
     unnamed = "The model of each role, where no variable of its backend names one."
     yield from _env_setting(unnamed, (MODEL_VARIABLE,))
+    told = {MODEL_VARIABLE}
     for spec in our_backends():
-        if spec.variables:
+        new = {
+            setting: tuple(name for name in names if name not in told)
+            for setting, names in spec.variables.items()
+        }
+        told.update(name for names in new.values() for name in names)
+        if any(new.values()):
             yield from _env_group(f"{spec.name}: {spec.summary}")
-        for setting, names in spec.variables.items():
-            if names != (MODEL_VARIABLE,):
+        for setting, names in new.items():
+            if names:
                 yield from _env_setting(_about(setting), names)
+    for sought in PROGRAMS:
+        yield from _env_setting(f"Where `{sought.command}` is.", sought.variables)
+    yield from _env_setting("What Codex may do.", SANDBOX_VARIABLES)
     yield ENV_TAIL
 
 

@@ -41,7 +41,7 @@ EXIT_MEANINGS = {
     2: "Usage or configuration. Nothing was spent.",
     3: "Data: task files, splits, skill files, or a run folder that cannot be read or written.",
     4: "A model service cannot be used. The run can be resumed.",
-    5: "A budget is used up. Reserved: this version has no budgets.",
+    5: "A cap was reached: the run stopped cleanly and can be resumed with a higher one.",
     6: "Indecisive: too few attempts could be scored, in the baseline or at every gate.",
     10: "Finished, `--require-improvement` was given, and no candidate beat the seed skill.",
     130: "Interrupted by the user. The run can be resumed.",

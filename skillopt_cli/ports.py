@@ -281,6 +281,7 @@ class BackendSpec:
         free: whether its calls cost no money, whatever the model.
         runs_programs: whether its attempts start programs on this machine, so that it matters how
             well the executor isolates them.
+        networked: whether those need the network, which isolation would keep from them.
         prices: what the price table calls its provider; "" where that depends on the address.
         requires: one line on what it needs, for `skillopt backends list`.
         missing: what of that is absent on this machine, given the environment; empty when ready.
@@ -299,6 +300,7 @@ class BackendSpec:
     offers: frozenset[str] = frozenset()
     free: bool = False
     runs_programs: bool = False
+    networked: bool = False
     prices: str = ""
     requires: str = ""
     missing: Callable[[Mapping[str, str]], str] = lambda environment: ""

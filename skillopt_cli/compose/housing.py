@@ -22,6 +22,9 @@ HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ")
 """The variables every program of an attempt sees: no key, no home."""
 
 
+_NETWORKED = "its program needs the network, so it is not isolated and can read your files"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """What an executor is made for.
@@ -49,6 +52,9 @@ def open_executor(config: RunConfig, place: Place) -> tuple[Executor, tuple[Degr
     local = LocalExecutor(place.workspaces, harmless, bounds)
     if wish == "local":
         return local, ()
+    spec = load_backend(backend_name(config, "target"))
+    if wish == "auto" and spec.networked:
+        return local, (Degraded("target", _NETWORKED),)
     wrapper = shutil.which(WRAPPER, path=place.environment.get("PATH"))
     reason = refusal(wrapper) if wrapper else f"bubblewrap (`{WRAPPER}`) is not installed"
     if not reason:
@@ -62,7 +68,7 @@ def open_executor(config: RunConfig, place: Place) -> tuple[Executor, tuple[Degr
             f"`run.executor` is `namespace`, which this machine cannot do: {reason}",
             "install bubblewrap and allow user namespaces, or set `run.executor=local`",
         )
-    if not load_backend(backend_name(config, "target")).runs_programs:
+    if not spec.runs_programs:
         return local, ()
     weaker = f"its programs are not isolated and can read your files: {reason}"
     return local, (Degraded("target", weaker),)

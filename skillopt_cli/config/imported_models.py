@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from skillopt_cli.config.imported_agents import AGENTS, TARGETS_ONLY, agent_reason, import_agent
 from skillopt_cli.config.layers import ROLES, typed
 from skillopt_cli.config.scalars import Written, settle_written
 from skillopt_cli.config.synonyms import ours
@@ -44,8 +45,8 @@ _SETTINGS = {
 
 _PLAYERS = {
     "claude_chat": ("claude_chat", "claude_chat"),
-    "codex": ("codex_exec", "codex_exec"),
-    "codex_exec": ("codex_exec", "codex_exec"),
+    "codex": (_AZURE, "codex_exec"),
+    "codex_exec": (_AZURE, "codex_exec"),
     "claude_code_exec": (_AZURE, "claude_code_exec"),
     "cursor_exec": (_AZURE, "cursor_exec"),
     "copilot_chat": ("copilot_chat", "copilot_chat"),
@@ -72,7 +73,6 @@ _DEFAULTS = {
 _OMITTED = ("qwen_chat", "enable_thinking", "disabled")
 """The published Qwen client leaves the field out where this switch is off."""
 
-_AGENTS = ("codex_", "claude_code_", "cursor_", "copilot_", "sandbox")
 _NO_HOME = {
     "rewrite_reasoning_effort": "a rewrite is asked for with the optimizer's own settings",
     "rewrite_max_completion_tokens": "a rewrite is asked for with the optimizer's own settings",
@@ -108,7 +108,7 @@ def _is_flat(name: str) -> bool:
         shared = shared.removeprefix(f"{role}_")
     return (
         name in (*_FLAT, *_NO_HOME, "model_backend")
-        or name.startswith(_AGENTS)
+        or name.startswith(AGENTS)
         or shared.startswith(tuple(f"{family}_" for family in _BACKEND_OF))
     )
 
@@ -149,7 +149,13 @@ def import_models(
             roles[role]["name"] = name
         left += note
     left += _left_behind(said, playing, backends)
-    return _shared(roles), left
+    section: dict[str, Any] = {}
+    if playing["target"] in backends:
+        agent = {name: one.value for name, one in said.items()}
+        section, settings = import_agent(agent, playing["target"])
+        roles["target"] |= settings
+    own = {playing["target"]: section} if section else {}
+    return {**_shared(roles), **own}, left
 
 
 def _playing(said: Mapping[str, Said], backends: Collection[str]) -> dict[str, str]:
@@ -160,6 +166,8 @@ def _playing(said: Mapping[str, Said], backends: Collection[str]) -> dict[str, s
     for role, mapped in zip(ROLES, pair, strict=True):
         own = _backend_name(said, f"{role}_backend")
         found[role] = own if own and own != _AZURE else mapped
+    if found["optimizer"] in TARGETS_ONLY:
+        found["optimizer"] = _AZURE
     return found
 
 
@@ -227,11 +235,15 @@ def _reason(name: str, value: Any, playing: Mapping[str, str], backends: Collect
         return f"keys do not stand in files: set the variable {variable}"
     if name in ("model_backend", *(f"{role}_backend" for role in ROLES)):
         roles = [role for role in ROLES if name in ("model_backend", f"{role}_backend")]
+        player = ours("backend", value) or str(value).strip().lower()
+        both = name == "model_backend" and player.startswith("codex")
+        if both or (name == "optimizer_backend" and player in TARGETS_ONLY):
+            return "an agent that is a program plays the target only"
         absent = sorted({playing[role] for role in roles} - set(backends))
         named = " and no ".join(f"backend `{backend}`" for backend in absent)
         return f"there is no {named} here" if absent else ""
-    if name.startswith(_AGENTS):
-        return "agents that are programs are not supported yet"
+    if name.startswith(AGENTS):
+        return agent_reason(name, value, playing["target"])
     if name in (*_FLAT, *(f"{role}_model" for role in ROLES)):
         return ""
     for family, player in _BACKEND_OF.items():

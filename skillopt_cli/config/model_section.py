@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -100,13 +101,13 @@ class RetryConfig(Section):
     """How failed calls are tried again. Only transient failures are."""
 
     max_attempts: int = Field(6, ge=1)
-    """Tries per call, the first included; 1 turns retries off."""
+    """Tries per call, the first included; 1 turns retries off. A 429 uses up time only."""
     base_seconds: float = Field(1.0, ge=0)
     """First wait; doubles each time, with jitter. A server's Retry-After wins."""
     max_seconds: float = Field(30.0, ge=0)
     """Longest single wait the program chooses by itself."""
     total_seconds: float = Field(600.0, gt=0)
-    """No further try once a call has taken this long in all."""
+    """No further try of a call this long after its first failure."""
 
 
 class SimulatedConfig(Section):
@@ -182,7 +183,7 @@ class CodexExecConfig(Section):
     max_turns: int = Field(50, ge=1)
     """Requests to its model that one attempt may make."""
     timeout: float = Field(600.0, gt=0)
-    """Seconds one attempt may take."""
+    """Seconds one attempt may take, waiting for its model included."""
 
 
 class ClaudeCodeExecConfig(Section):
@@ -197,15 +198,16 @@ class ClaudeCodeExecConfig(Section):
     max_turns: int = Field(50, ge=1)
     """Turns one attempt may take."""
     timeout: float = Field(600.0, gt=0)
-    """Seconds one attempt may take."""
+    """Seconds one attempt may take, waiting for its model included."""
 
 
 class CommandConfig(Section):
     """Any other program as the target; it brings its own model."""
 
     argv: tuple[str, ...] = ()
-    """The program and its arguments. {workspace} stands for the folder of the attempt, {skill} for
-    the skill's file, {model} for model.target.name. The task is written to standard input."""
+    """The program and its arguments, as a list or as a shell would have them. {workspace} stands
+    for the folder of the attempt, {skill} for the skill's file, {model} for model.target.name. The
+    task is written to standard input."""
     answer: str = ""
     """Where the answer is in the program's output: empty takes all of standard output, a path such
     as `result` or `messages.-1.text` looks into its JSON (of several lines, the last that has it).
@@ -215,7 +217,12 @@ class CommandConfig(Section):
     variables: tuple[str, ...] = ()
     """Names of environment variables the program may see besides PATH and the language."""
     timeout: float = Field(600.0, gt=0)
-    """Seconds one attempt may take."""
+    """Seconds one attempt may take, waiting for its model included."""
+
+    @field_validator("argv", "variables", mode="before")
+    @classmethod
+    def _read_words(cls, value: Any) -> Any:
+        return tuple(shlex.split(value)) if isinstance(value, str) else value
 
     @field_validator("skill_file")
     @classmethod

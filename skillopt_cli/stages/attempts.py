@@ -13,7 +13,7 @@ from skillopt_cli.core.events import Degraded, RolloutFinished, StageName
 from skillopt_cli.core.names import safe_name
 from skillopt_cli.core.score import Score, Trajectory
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import CUT_SHORT, Attempt, Task
+from skillopt_cli.core.task import CUT_SHORT, Attempt, Message, Task
 from skillopt_cli.stages.run import Run
 
 
@@ -78,9 +78,14 @@ async def attempt(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) 
     key = rollout_key(run, skill, task, purpose.draw)
     known = run.store.recall(key, task)
     trajectory = known or await _make(run, skill, task, purpose)
+    copy = f"{purpose.folder}/{safe_name(task.id)}"
+    if trace := trajectory.attempt.trace:
+        # Before the journal knows the attempt: from then on it is not made again.
+        run.keep(f"{copy}.trace.jsonl", trace)
+        trajectory = replace(trajectory, attempt=replace(trajectory.attempt, trace=""))
     if known is None and trajectory.score is not None:
         run.store.remember(key, trajectory)
-    run.keep(f"{purpose.folder}/{safe_name(task.id)}.json", _document(trajectory))
+    run.keep(f"{copy}.json", _document(trajectory))
     score = trajectory.score
     run.emit(
         RolloutFinished(
@@ -93,6 +98,7 @@ async def attempt(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) 
             recalled=known is not None,
             error=trajectory.attempt.error,
             label=purpose.label,
+            skill_loaded=trajectory.attempt.skill_loaded,
         )
     )
     return trajectory
@@ -167,13 +173,14 @@ def _document(trajectory: Trajectory) -> str:
             "task_id": trajectory.task.id,
             "task_type": trajectory.task.kind,
             "task_digest": trajectory.task.digest,
-            "conversation": [{"role": m.role, "content": m.content} for m in made.messages],
+            "conversation": [_turn(message) for message in made.messages],
             "answer": made.answer,
             "ending": made.ending,
             "error": made.error,
             "hard": score.hard if score else None,
             "soft": score.soft if score else None,
             "feedback": score.feedback if score else "",
+            **({} if made.skill_loaded is None else {"skill_loaded": made.skill_loaded}),
             "usage": {
                 "calls": usage.calls,
                 "prompt_tokens": usage.prompt_tokens,
@@ -183,3 +190,13 @@ def _document(trajectory: Trajectory) -> str:
         # On one line: the encoder that lays JSON out is many times slower, at every attempt.
         ensure_ascii=False,
     )
+
+
+def _turn(message: Message) -> dict[str, object]:
+    turn: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        calls = [{"name": call.name, "arguments": call.arguments} for call in message.tool_calls]
+        turn["tool_calls"] = calls
+    if message.failed:
+        turn["failed"] = True
+    return turn

@@ -11,6 +11,7 @@ from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson
 from skillopt_cli.ports import Benchmark
+from skillopt_cli.stages.digest import digest
 
 _LISTS = {SUGGEST: "suggestions", REWRITE: "candidates"}
 _NAMES = {SUGGEST: ("title", "instruction")}
@@ -27,7 +28,11 @@ def trajectory_text(benchmark: Benchmark, trajectory: Trajectory, number: int) -
     parts = [f"## Trajectory {number}: task `{task.id}` ({task.kind})"]
     for section in benchmark.brief(task).sections:
         parts.append(f"### {section.title}\n{section.text}")
+    if steps := digest(trajectory.attempt.messages):
+        parts.append(f"### Steps\n{steps}")
     parts.append(f"### Answer\n{trajectory.attempt.answer or '(nothing)'}")
+    if trajectory.attempt.skill_loaded is False:
+        parts.append("### Note\nThe agent did not load the skill.")
     if score is not None:
         parts.append(f"### Score\nhard {score.hard:g}, soft {score.soft:.3f}")
         if score.feedback:

@@ -1,6 +1,7 @@
 """A real HTTP server on the loopback, answered by the simulated model.
 
-It speaks OpenAI's Chat Completions and Responses and Anthropic's Messages.
+It speaks OpenAI's Chat Completions and Responses and Anthropic's Messages, the latter two also as
+streams, so that programs of agents can work with it.
 
 `python -m skillopt_cli.testing.model_server --port 0 --log FILE` prints its base URL and serves
 until stopped; every setting of `model.simulated` is a flag. With `--key` calls must bring that key,

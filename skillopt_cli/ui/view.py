@@ -55,6 +55,8 @@ class RunView:
         failed: tries of calls that came to nothing, by the error's class.
         refused: optional parameters that models do not take.
         pace: how fast a provider's model may be asked, by both, as last said.
+        loaded: scored attempts by whether the agent's program brought the skill before its model,
+            as far as that is known; those the journal had are not counted.
         broken: attempts without a score, by stage and reason.
         degraded: weaker paths taken, by step (0 before the first, `TESTING` in tests) and place.
         time: of the latest fact, in Unix seconds.
@@ -80,6 +82,7 @@ class RunView:
     pace: Mapping[tuple[str, str], PaceChanged] = field(default_factory=dict)
     made: int = 0
     recalled: int = 0
+    loaded: Mapping[bool, int] = field(default_factory=dict)
     broken: Mapping[StageKey, Mapping[str, int]] = field(default_factory=dict)
     degraded: Mapping[tuple[int, str], int] = field(default_factory=dict)
     last_degraded: Degraded | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -79,8 +80,16 @@ def _attempt(view: RunView, event: ev.RolloutFinished) -> RunView:
         stages=stages,
         made=view.made + (not event.recalled),
         recalled=view.recalled + event.recalled,
+        loaded=_loaded(view, event),
         broken={**view.broken, key: _one_more(view, event)} if broken else view.broken,
     )
+
+
+def _loaded(view: RunView, event: ev.RolloutFinished) -> Mapping[bool, int]:
+    loaded = event.skill_loaded
+    if loaded is None or event.recalled or event.ending == "broken":
+        return view.loaded
+    return {**view.loaded, loaded: view.loaded.get(loaded, 0) + 1}
 
 
 def _one_more(view: RunView, event: ev.RolloutFinished) -> dict[str, int]:

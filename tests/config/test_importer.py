@@ -8,7 +8,7 @@ import pytest
 
 from skillopt_cli.config.files import file_layers
 from skillopt_cli.config.importer import Imported, import_config
-from skillopt_cli.config.layers import resolve
+from skillopt_cli.config.layers import ROLES, resolve
 from skillopt_cli.core.errors import ConfigError
 
 STRUCTURED = """
@@ -140,7 +140,6 @@ def test_a_file_that_is_no_configuration_is_refused(text: str) -> None:
     ("key", "name", "absent"),
     [
         ("model_backend", "azure_openai", "backend `openai_chat`"),
-        ("model_backend", "codex", "backend `codex_exec`"),
         ("model_backend", "cursor", "backend `openai_chat`"),
         ("model_backend", "qwen", "backend `openai_chat` and no backend `qwen_chat`"),
         ("optimizer_backend", "claude", "backend `claude_chat`"),
@@ -220,7 +219,7 @@ def test_the_published_base_says_what_both_roles_share_once() -> None:
     }
     left = dict(found.left)
     assert left["model.minimax_temperature"] == "no role is played by minimax_chat"
-    assert "agents" in left["model.claude_code_exec_path"]
+    assert left["model.claude_code_exec_path"] == "the target is not played by claude_code_exec"
     assert "rewrite" in left["model.rewrite_max_completion_tokens"]
     assert "model.azure_openai_api_version" not in left
 
@@ -338,3 +337,75 @@ def test_a_key_becomes_the_advice_to_set_its_variable(key: str, variable: str) -
     found = with_base(f"model: {{{key}: sk-canary-0123456789}}\n")
     assert f"set the variable {variable}" in dict(found.left)[f"model.{key}"]
     assert "canary" not in found.text() + str(found.left)
+
+
+AGENTS = (*CHATS, "codex_exec", "claude_code_exec")
+
+
+def with_agents(text: str) -> Imported:
+    Path("old.yaml").write_text(text, encoding="utf-8")
+    found = import_config(Path("old.yaml"), AGENTS)
+    Path("new.yaml").write_text(found.text(), encoding="utf-8")
+    resolve(file_layers(Path("new.yaml")))
+    return found
+
+
+def test_settings_of_codex_are_carried_where_it_plays_the_target() -> None:
+    found = with_agents(
+        """
+target_backend: codex_exec
+codex_path: /opt/codex
+codex_exec_sandbox: read-only
+codex_exec_reasoning_effort: high
+codex_exec_profile: mine
+codex_exec_web_search: true
+claude_code_exec_effort: low
+"""
+    )
+    assert found.values["model"] == {
+        "target": {"backend": "codex_exec", "reasoning_effort": "high"},
+        "codex_exec": {"path": "/opt/codex", "sandbox": "read-only"},
+    }
+    left = dict(found.left)
+    assert left["codex_exec_profile"] == "an attempt reads no configuration but its own"
+    assert left["claude_code_exec_effort"] == "the target is not played by claude_code_exec"
+    assert set(left) == {
+        "codex_exec_profile",
+        "codex_exec_web_search",
+        "claude_code_exec_effort",
+    }
+
+
+def test_settings_of_claude_code_are_carried_where_it_plays_the_target() -> None:
+    found = with_agents(
+        """
+target_backend: claude_code_exec
+claude_code_exec_path: claude
+claude_code_exec_effort: max
+cursor_exec_path: cursor-agent
+sandbox: read-only
+"""
+    )
+    assert found.values["model"] == {
+        "target": {"backend": "claude_code_exec", "reasoning_effort": "max"}
+    }
+    left = dict(found.left)
+    assert "`command`" in left["cursor_exec_path"]
+    assert left["sandbox"] == "the target is not played by codex_exec"
+
+
+def test_an_agent_without_a_sandbox_is_not_carried() -> None:
+    found = with_agents("target_backend: codex_exec\ncodex_sandbox: danger-full-access\n")
+    assert found.values["model"] == {"target": {"backend": "codex_exec"}}
+    assert found.left == (("codex_sandbox", "no attempt is made without a sandbox"),)
+
+
+@pytest.mark.parametrize("key", ["model_backend", "optimizer_backend"])
+def test_an_agent_as_the_optimizer_is_not_carried(key: str) -> None:
+    found = with_agents(f"{key}: codex_exec\n")
+    backends = {role: found.values["model"].get(role, {}).get("backend") for role in ROLES}
+    shared = found.values["model"].get("backend")
+    assert (backends["optimizer"] or shared) == "openai_chat"
+    target = "codex_exec" if key == "model_backend" else None
+    assert backends["target"] == target
+    assert dict(found.left)[key] == "an agent that is a program plays the target only"

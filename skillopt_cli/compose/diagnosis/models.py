@@ -10,7 +10,7 @@ from skillopt_cli.compose.diagnosis.check import Check, fine, odd, wrong
 from skillopt_cli.compose.diagnosis.machine import check_address, check_azure_cli
 from skillopt_cli.compose.endpoints import ROLES, effective
 from skillopt_cli.compose.probe import BENCHMARK, Probed, address_of, probe, public_address
-from skillopt_cli.compose.roles import role_settings, role_spec
+from skillopt_cli.compose.roles import agent_of, role_settings, role_spec
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import BackendError, BackendUnusable, ConfigError
@@ -27,7 +27,7 @@ async def check_role(
         SkillOptError: what a run would say.
     """
     spec = role_spec(draft, role)
-    if spec.extra and (missing := spec.missing(environment)):
+    if spec.extra and not spec.runs_programs and (missing := spec.missing(environment)):
         error = BackendUnusable(f"backend `{spec.name}` lacks {missing}")
         return [wrong(role, error, f"pip install 'skillopt-cli[{spec.extra}]'")]
     named = wishes if draft.env.name else replace(wishes, benchmark=BENCHMARK)
@@ -35,9 +35,14 @@ async def check_role(
     settings = role_settings(config, role, environment)
     if spec.open is not None:
         chat = spec.open(settings)
-        # Closed without having been entered: entering might load a model.
-        if isinstance(chat, AbstractAsyncContextManager):
-            await chat.__aexit__(None, None, None)
+        try:
+            if spec.runs_programs:
+                # Finds the program, wherever the configuration says it is.
+                agent_of(spec, chat, settings)
+        finally:
+            # Closed without having been entered: entering might load a model.
+            if isinstance(chat, AbstractAsyncContextManager):
+                await chat.__aexit__(None, None, None)
     return [fine(role, _described(spec, settings, config))]
 
 

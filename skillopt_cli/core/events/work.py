@@ -45,7 +45,14 @@ class StageFinished:
 
 @dataclass(frozen=True, slots=True)
 class RolloutFinished:
-    """An attempt ended. Scores are None when it is broken; `recalled` when the journal had it."""
+    """An attempt ended.
+
+    Attributes:
+        hard, soft: its scores, None when it is broken.
+        recalled: whether the journal had it.
+        skill_loaded: whether an agent's program brought the skill before its model; None where
+            that cannot be known.
+    """
 
     step: int
     stage: StageName
@@ -56,6 +63,7 @@ class RolloutFinished:
     recalled: bool
     error: str = ""
     label: str = ""
+    skill_loaded: bool | None = None
     kind: Literal["rollout_finished"] = "rollout_finished"
 
 

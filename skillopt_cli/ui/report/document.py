@@ -57,10 +57,19 @@ def _run(run: Reported) -> Document:
         "epochs": [_epoch(epoch) for epoch in view.epochs],
         "early_rejection": savings(view).document,
         "rollouts_saved": view.rollouts_saved,
+        "skill_loaded": _loaded(view),
         "cost": cost_document(view),
         "spend_outside_steps": {role: _outside(view, role) for role in ROLES},
         "why_no_change": summary["why_no_change"],
     }
+
+
+def _loaded(view: RunView) -> Document | None:
+    """How often the agent loaded the skill; None where that is not known of any attempt."""
+    if not view.loaded:
+        return None
+    yes, no = (view.loaded.get(known, 0) for known in (True, False))
+    return {"loaded": yes, "not_loaded": no, "share": rounded(yes / (yes + no))}
 
 
 def _step(step: StepView) -> Document:

@@ -112,6 +112,10 @@ def _ending(view: RunView) -> Iterator[Block]:
     made = f"{count(view.made, 'rollout')} made"
     recalled = f", {view.recalled:,} recalled" if view.recalled else ""
     yield Line(f"{made}{recalled}, {view.rollouts_saved:,} saved, in {duration(view.wall_time)}")
+    if view.loaded:
+        loaded, known = view.loaded.get(True, 0), sum(view.loaded.values())
+        share = f"The agent loaded the skill in {loaded:,} of {count(known, 'attempt')}"
+        yield Line(f"{share} ({loaded / known:.0%})", "" if loaded == known else "yellow")
     for line in spend_lines(view):
         yield Line(line, "yellow" if line.startswith("Trouble") else "")
     if view.stopped:

@@ -1,0 +1,1 @@
+"""Agents that are programs: requests pass a relay of ours, work stays in a workspace."""

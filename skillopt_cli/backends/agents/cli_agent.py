@@ -1,0 +1,181 @@
+"""An agent that is a program: the one course that every attempt of every such program takes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from skillopt_cli.backends.agents.program import Layout, Program, Told, broken
+from skillopt_cli.backends.agents.relay import SHOWN, Door, Errand, relay
+from skillopt_cli.backends.agents.skill_files import skill_file
+from skillopt_cli.core.errors import (
+    BackendError,
+    BackendUnusable,
+    FatalBackendError,
+    RequestRefused,
+    TransientError,
+)
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import Attempt, Brief, ChatRequest, Message, Usage
+from skillopt_cli.ports import ChatBackend, Executor, Finished
+
+RENDERING = "cli_agent/1"
+"""Changes whenever the same brief and skill would be put before a program in other ways."""
+_ATTACHMENTS = "attachments"
+
+
+class CliAgent:
+    """An `AgentBackend` that runs a program in a workspace of its own.
+
+    The program's requests to its model become calls of `chat`. For a program that brings its own
+    model, `chat` is asked once per attempt, before it begins.
+    """
+
+    offers = frozenset({"images"})
+
+    def __init__(self, chat: ChatBackend, program: Program) -> None:
+        self.name = chat.name
+        self.fingerprint = f"{RENDERING} {program.fingerprint} {chat.fingerprint}"
+        self._chat = chat
+        self._program = program
+
+    async def attempt(self, brief: Brief, skill: SkillDocument, executor: Executor) -> Attempt:
+        """Attempt a brief while holding `skill`, which lies where the program looks for skills.
+
+        An attempt that reached its number of turns is the agent's own failure (`gave_up`). One that
+        was ended from outside, whose program failed, or that came to no answer is ours (`broken`).
+
+        Raises:
+            FatalBackendError: no attempt can succeed.
+        """
+        async with executor.workspace(brief.task_id) as folder:
+            layout = Layout(folder.resolve(), skill_file(skill), isolated=executor.isolates)
+            layout = await asyncio.to_thread(_prepared, layout, brief)
+            async with self._door(layout, brief, skill) as door:
+                if door is not None:
+                    layout = replace(layout, url=door.url, token=door.token)
+                prompt = self._program.prompt(brief, layout)
+                finished = await self._run(layout, prompt, executor, door)
+        # As its model saw them: the folder is gone, and another one the next time.
+        finished = replace(
+            finished,
+            stdout=finished.stdout.replace(str(layout.folder), SHOWN),
+            stderr=finished.stderr.replace(str(layout.folder), SHOWN),
+        )
+        told = self._ending(finished, door)
+        return Attempt(
+            answer=told.answer if told.ending == "answered" else "",
+            messages=(Message("user", prompt), *told.messages),
+            usage=door.usage if door else Usage(1),
+            ending=told.ending,
+            error=told.error,
+            skill_loaded=door.skill_loaded if door and layout.skill else None,
+            trace=finished.stdout,
+        )
+
+    @asynccontextmanager
+    async def _door(
+        self, layout: Layout, brief: Brief, skill: SkillDocument
+    ) -> AsyncIterator[Door | None]:
+        key = self._key(brief, skill)
+        program = self._program
+        if program.form is None:
+            asked = (Message("user", key),)
+            await self._chat.chat(ChatRequest(asked, stage=brief.stage, draw=brief.draw))
+            yield None
+            return
+        errand = Errand(
+            key=key,
+            stage=brief.stage,
+            draw=brief.draw,
+            model=self._chat.name,
+            folder=layout.folder,
+            skill=layout.skill.body if layout.skill else "",
+            max_turns=program.max_turns,
+        )
+        async with relay(self._chat, program.form, errand) as door:
+            yield door
+
+    def _key(self, brief: Brief, skill: SkillDocument) -> str:
+        """Digest of all that decides what an attempt asks, but for its draw."""
+        asked = [
+            self.fingerprint,
+            brief.task_id,
+            brief.role,
+            [(section.title, section.text) for section in brief.sections],
+            brief.answer_format,
+            [image.digest for image in brief.images],
+            skill.digest,
+        ]
+        content = json.dumps(asked, ensure_ascii=False)
+        return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
+
+    async def _run(
+        self, layout: Layout, prompt: str, executor: Executor, door: Door | None
+    ) -> Finished:
+        program = self._program
+        await asyncio.to_thread(program.lay_out, layout)
+        folders = {"HOME": str(layout.own), "TMPDIR": str(layout.temporary)}
+        try:
+            return await executor.run(
+                program.argv(layout),
+                cwd=layout.work,
+                stdin=prompt,
+                limit=program.limit,
+                environment={**folders, **program.environment(layout)},
+                reach=door.reach if door else None,
+            )
+        except BackendError as error:
+            raise BackendUnusable(error.message, error.hint) from error
+
+    def _ending(self, finished: Finished, door: Door | None) -> Told:
+        """How the attempt ended: what the relay and the executor saw counts before what was told.
+
+        Raises:
+            FatalBackendError: the model service says that no call can succeed.
+        """
+        if door is not None:
+            if door.fault is not None:
+                raise door.fault
+            if isinstance(door.failure, FatalBackendError):
+                raise door.failure
+        told = self._program.told(finished)
+        if finished.stopped:
+            return broken(f"it was stopped: {finished.stopped}", messages=told.messages)
+        if finished.timed_out:
+            reason = f"it was not done within {self._program.limit:g} s"
+            return broken(reason, messages=told.messages)
+        if door is None:
+            return told
+        if door.closed:
+            reason = f"it used up its {self._program.max_turns} turns"
+            return replace(told, answer="", ending="gave_up", error=reason)
+        failed = door.failure
+        if isinstance(failed, TransientError) or (
+            isinstance(failed, RequestRefused) and told.ending != "answered"
+        ):
+            reason = f"{type(failed).__name__}: {failed}"
+            return broken(reason, messages=told.messages)
+        if told.ending == "answered" and not door.turns:
+            return broken("it answered without asking its model", messages=told.messages)
+        return told
+
+
+def _prepared(layout: Layout, brief: Brief) -> Layout:
+    """The folders made, and the task's files copied into them."""
+    for folder in (layout.work, layout.own, layout.temporary):
+        folder.mkdir()
+    files = []
+    for number, image in enumerate(brief.images, 1):
+        source = Path(image.path)
+        name = f"{_ATTACHMENTS}/{number:02d}_{source.name}"
+        (layout.work / _ATTACHMENTS).mkdir(exist_ok=True)
+        shutil.copyfile(source, layout.work / name)
+        files.append(name)
+    return replace(layout, files=tuple(files))

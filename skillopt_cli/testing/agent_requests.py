@@ -1,0 +1,59 @@
+"""What the test model server makes of a request that the program of an agent wrote.
+
+Such a program puts much around a task: its own instructions, facts about the machine, skills, and
+what tools gave. All of that is one long instruction to the simulated model; the task is what stands
+below the heading that agents of this package put over it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from skillopt_cli.core.task import Message, ToolCall
+
+Json = Mapping[str, Any]
+
+_HEADING = re.compile(r"^# Task$\n", re.MULTILINE)
+_NAMED = re.compile(r"\bskill `([\w-]+)`")
+_LOADER = "Skill"
+
+
+def told_to_agent(items: Sequence[Json]) -> tuple[Message, Message] | None:
+    """System and user message for the model; None where no part of a conversation is a task."""
+    texts = [text for item in items for text in _parts(item)]
+    tasks = [index for index, text in enumerate(texts) if _HEADING.search(text)]
+    if not tasks:
+        return None
+    before, task = _HEADING.split(texts[tasks[0]], 1)
+    around = [before, *(text for index, text in enumerate(texts) if index != tasks[0])]
+    return Message("system", "\n".join(around)), Message("user", task)
+
+
+def skill_wish(body: Json) -> ToolCall | None:
+    """The wish to load the skill that a Messages request names, as long as nothing was loaded."""
+    offered = any(tool.get("name") == _LOADER for tool in body.get("tools") or ())
+    if not offered or any(_loads(turn.get("content")) for turn in body["messages"]):
+        return None
+    texts = [text for turn in body["messages"] for text in _parts(turn)]
+    named = next((found for text in texts if (found := _NAMED.search(text))), None)
+    return ToolCall("toolu_skill", _LOADER, f'{{"skill": "{named[1]}"}}') if named else None
+
+
+def _loads(content: object) -> bool:
+    """Whether a turn asks for a skill."""
+    blocks = content if isinstance(content, list) else ()
+    return any(block.get("name") == _LOADER for block in blocks)
+
+
+def _parts(item: object) -> Iterator[str]:
+    """The texts of a turn, a part or a tool's result, each as its sender cut it."""
+    if isinstance(item, str):
+        yield item
+    elif isinstance(item, Mapping):
+        for name in ("text", "content", "output"):
+            yield from _parts(item.get(name))
+    elif isinstance(item, Sequence):
+        for part in item:
+            yield from _parts(part)

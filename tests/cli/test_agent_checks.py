@@ -1,0 +1,69 @@
+"""What is said about agents that are programs before any run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import SMALLEST, refused, skillopt
+
+
+def program(text: str) -> Path:
+    path = Path("agent").absolute()
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+AS_TARGET = ("--optimizer-backend", "simulated", "--target-model", "m", "--target-backend")
+
+
+@pytest.mark.parametrize(
+    ("backend", "key"),
+    [("codex_exec", "OPENAI_API_KEY"), ("claude_code_exec", "ANTHROPIC_API_KEY")],
+)
+def test_a_missing_program_ends_a_run_before_it_begins(backend: str, key: str) -> None:
+    path = ("--set", f"model.{backend}.path=/no/such/program")
+    ended = refused(4, "train", "searchqa", *SMALLEST, *AS_TARGET, backend, *path, **{key: "x"})
+    assert f"`/no/such/program`, which model.{backend}.path names" in ended.error
+    assert not list(Path("outputs").rglob("events.jsonl")) or "rollout" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("backend", "variable"),
+    [("codex_exec", "OPENAI_API_KEY"), ("claude_code_exec", "ANTHROPIC_API_KEY")],
+)
+def test_a_missing_key_is_said_with_the_variable_that_may_hold_it(
+    backend: str, variable: str
+) -> None:
+    path = ("--set", f"model.{backend}.path={program('echo 1.0')}")
+    ended = refused(2, "train", "searchqa", *SMALLEST, *AS_TARGET, backend, *path)
+    assert "no key is given for the target" in ended.error and variable in ended.hint
+
+
+def test_the_doctor_finds_the_program_where_the_configuration_says() -> None:
+    asked = ("doctor", "searchqa", "--target-backend", "codex_exec", "--target-model", "m")
+    asked = (*asked, "--optimizer-backend", "simulated")
+    good = ("--set", f"model.codex_exec.path={program('echo 1.0')}")
+    lost = ("--set", "model.codex_exec.path=/no/such/program")
+    key = {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    assert "codex_exec, model m" in skillopt(*asked, *good, **key).out
+    assert "`/no/such/program`" in skillopt(*asked, *lost, **key).out
+
+
+def test_any_command_can_be_trained_for() -> None:
+    answer = program('cat > prompt; printf "{\\"result\\": \\"<answer>x</answer>\\"}"')
+    told = (
+        *("--set", f"model.command.argv={answer} --quiet", "--set", "model.command.answer=result"),
+        *("--set", "run.executor=local", "--run-id", "a"),
+    )
+    ended = skillopt(
+        *("train", "searchqa", *SMALLEST, "--target-backend", "command", *told),
+        *("--optimizer-backend", "simulated"),
+    )
+    assert ended.code == 0, ended.err
+    capped = skillopt(
+        *("train", "searchqa", *SMALLEST, "--target-backend", "command", *told[:-1], "b"),
+        *("--optimizer-backend", "simulated", "--max-rollouts", "3"),
+    )
+    assert capped.code == 5, capped.err
