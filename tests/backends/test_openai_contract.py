@@ -249,7 +249,7 @@ async def test_a_response_that_failed_is_the_error_it_names(server, shared, code
 WAITS = {
     "seconds": ({"Retry-After": "3"}, 3.0),
     "milliseconds": ({"Retry-After-Ms": "250"}, 0.25),
-    "date": ({"Retry-After": formatdate(time.time() + 3600, usegmt=True)}, 3600.0),
+    "date": ({"Retry-After": "in an hour, as a date"}, 3600.0),
     "nothing": ({}, None),
     "nonsense": ({"Retry-After": "soon"}, None),
 }
@@ -259,6 +259,8 @@ WAITS = {
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(("headers", "wait"), WAITS.values(), ids=WAITS)
 async def test_a_wait_the_server_asks_for_is_told(server, shared, form, status, headers, wait):
+    if "date" in headers.get("Retry-After", ""):  # written now: tests may wait long for their turn
+        headers = {"Retry-After": formatdate(time.time() + 3600, usegmt=True)}
     server.script(Answer(status, error("later"), headers))
     with pytest.raises((RateLimited, ServerFailed)) as caught:
         await shared[form].chat(ASKED)
