@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -37,7 +38,10 @@ def plan(
     known before is given as a range.
     """
     environment = read_environment()
-    config = settle(wishes, environment).config
+    # Neither address nor key is needed where no call is made.
+    config = settle(replace(wishes, roles=()), environment).config
+    if not config.env.name:
+        settle(wishes, environment)
     share = Range(0.0, 0.5, 1.0) if accuracy is None else Range.of(accuracy)
     made = planned(config, environment, Assumptions(share, latency))
     if json:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from skillopt_cli.backends.chat_agent import render
 from skillopt_cli.compose.build import caps_of, open_benchmark, run_prompts, train_plan
-from skillopt_cli.compose.endpoints import ROLES
+from skillopt_cli.compose.endpoints import ROLES, effective
 from skillopt_cli.compose.roles import role_price, role_settings, role_spec
 from skillopt_cli.compose.skill_init import seed_skill
 from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
-from skillopt_cli.core.caps import Cap
+from skillopt_cli.core.caps import Cap, Use
 from skillopt_cli.core.events import Role
+from skillopt_cli.core.ledger import Ledger
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Split, Task, Usage
 from skillopt_cli.engine.forecast import Amount, Assumptions, Forecast, Forecaster, Range
@@ -57,12 +58,27 @@ class Bought:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        done: steps recorded for good; None before the baseline is.
+        used: what its processes used.
+    """
+
+    done: int | None = None
+    used: Use = Use(Ledger())
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """A training, planned.
 
     Attributes:
         costs: of one call, by role; the optimizer is absent where it is no model.
-        unpriced: models of unknown price, by role.
+        names: of the models, by role.
+        total_steps: of the whole run, those already done included.
+        used: what earlier processes of the run used.
     """
 
     config: RunConfig
@@ -71,6 +87,8 @@ class Planned:
     forecast: Forecast
     costs: Mapping[Role, Cost]
     names: Mapping[Role, str]
+    total_steps: int
+    used: Use = Use(Ledger())
 
     @property
     def unpriced(self) -> list[Role]:
@@ -95,11 +113,14 @@ class Planned:
 
     def _bought(self, cap: Cap) -> Bought:
         forecast = self.forecast
-        spent = self._of(cap, forecast.baseline)
+        begin = self._of(cap, forecast.baseline)
         if cap.name == "max_calls":
-            spent += forecast.models
-        test, first = self._of(cap, forecast.test), self._of(cap, forecast.steps[0])
-        tested = spent + first + test <= cap.limit
+            begin += forecast.models
+        # As the run does it: best and final skill are taken for two texts.
+        test = self._of(cap, _at_most(forecast.test))
+        first = self._of(cap, next(iter(forecast.steps), Amount()))
+        tested = begin + first + test <= cap.limit
+        spent = self.used.of(cap.name) + begin
         room = cap.limit - (test if tested else 0.0)
         steps = 0
         for step in forecast.steps:
@@ -129,23 +150,31 @@ class Planned:
         return spent
 
 
+def _at_most(amount: Amount) -> Amount:
+    return Amount(Range.of(amount.rollouts.high), seconds=Range.of(amount.seconds.high))
+
+
 def planned(
-    config: RunConfig, environment: Mapping[str, str], assumed: Assumptions | None = None
+    config: RunConfig,
+    environment: Mapping[str, str],
+    assumed: Assumptions | None = None,
+    progress: Progress | None = None,
 ) -> Planned:
-    """The plan of a training.
+    """The plan of a training, or of what is left of it. No key is needed.
 
     Raises:
         ConfigError, DataError: the run could not be made.
     """
-    assumed = assumed or Assumptions()
+    assumed, progress = assumed or Assumptions(), progress or Progress()
     benchmark = open_benchmark(config)
     splits = splits_in_use(config, benchmark)
     sizes = {split: len(tasks) for split, tasks in splits.items()}
     specs = {role: role_spec(config, role) for role in ROLES}
     asks = specs["optimizer"].open is not None
     plan = train_plan(config, benchmark)
-    forecast = Forecaster(config, plan, sizes, asks, assumed).forecast()
     skill = seed_skill(config.env, benchmark.seed_skill)
+    seeded = bool(skill.sent.text)
+    forecast = Forecaster(config, plan, sizes, asks, assumed, seeded, progress.done).forecast()
     asked = _asked(benchmark, splits["train"], skill)
     prompts: dict[Role, Range] = {"target": asked + GROWTH}
     if asks:
@@ -154,12 +183,13 @@ def planned(
     costs: dict[Role, Cost] = {}
     names: dict[Role, str] = {}
     for role, prompt in prompts.items():
-        settings = role_settings(config, role, environment)
+        variable = str(effective(config, role, "api_key_env") or "")
+        settings = role_settings(config, role, {variable: "", **environment})
         completion = PROPOSAL if role == "optimizer" else ANSWER
         price = role_price(config, specs[role], settings)
         costs[role] = Cost(prompt, completion, _usd(price, prompt, completion))
         names[role] = settings.model
-    return Planned(config, sizes, assumed, forecast, costs, names)
+    return Planned(config, sizes, assumed, forecast, costs, names, plan.total, progress.used)
 
 
 def _asked(benchmark: Benchmark, tasks: tuple[Task, ...], skill: SkillDocument) -> Range:

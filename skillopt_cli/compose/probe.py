@@ -165,7 +165,8 @@ async def _ask(
         if role == "optimizer":
             return await _ask_optimizer(known, heard)
         settings = role_settings(config, role, environment)
-        return await _ask_target(known, heard, agent_of(spec, heard, settings))
+        path = {"PATH": environment["PATH"]} if "PATH" in environment else {}
+        return await _ask_target(known, heard, agent_of(spec, heard, settings), path)
 
 
 def _alone(config: RunConfig, role: Role) -> RunConfig:
@@ -204,10 +205,12 @@ async def _ask_optimizer(known: Probed, chat: _Listening) -> Probed:
     return replace(heard, read=f"{count(len(edits), 'edit')}: {ops}" if edits else "no edit")
 
 
-async def _ask_target(known: Probed, chat: _Listening, agent: AgentBackend) -> Probed:
+async def _ask_target(
+    known: Probed, chat: _Listening, agent: AgentBackend, path: Mapping[str, str]
+) -> Probed:
     """Ask a question as a benchmark does, and take the answer out as its scorer does."""
     with TemporaryDirectory(prefix="skillopt-") as workspaces:
-        executor = LocalExecutor(Path(workspaces), {})
+        executor = LocalExecutor(Path(workspaces), path)
         attempt = await agent.attempt(BRIEF, SkillDocument(""), executor)
     if chat.error is not None:
         return _failed(known, chat.error)

@@ -44,6 +44,7 @@ class Shut:
         in_flight: calls in flight when the refused one began.
         burst: whether they may just have been too many at once.
         asked: whether the service said how long to wait.
+        last: when the last call began that was refused since.
         probes: calls sent ahead since then and refused.
         ahead: when the present one began; None while there is none.
     """
@@ -52,8 +53,13 @@ class Shut:
     in_flight: int
     burst: bool
     asked: bool
+    last: float
     probes: int = 0
     ahead: float | None = None
+
+    def in_vain(self, began: float) -> Shut:
+        """The call sent ahead was refused, too."""
+        return replace(self, last=began, probes=self.probes + 1, ahead=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +172,7 @@ class Pace:
         )
         shut = pace.shut
         if shut is not None and call.at == shut.ahead:
-            return replace(pace, shut=replace(shut, ahead=None, probes=shut.probes + 1))._wait(now)
+            return replace(pace, shut=shut.in_vain(call.at))._wait(now)
         if call.at >= (pace.since or 0.0):
             pace = replace(pace, let_in=pace.let_in - 1)
         if shut is not None:
@@ -190,7 +196,7 @@ class Pace:
         burst = not breadth.cramped and call.in_flight > breadth.proven
         if burst and self.let_in > 0:
             breadth = breadth.burst(left)
-        shut = Shut(now, call.in_flight, burst, asked)
+        shut = Shut(now, call.in_flight, burst, asked, last=now)
         return replace(self, breadth=breadth, acted=now, shut=shut)._wait(now)
 
     def _wait(self, now: float) -> Pace:
@@ -213,9 +219,12 @@ class Pace:
             return self
         fresh = replace(self, shut=None, since=shut.ahead, let_in=1, cuts=self.cuts + 1)
         closed = shut.ahead - shut.at
-        if shut.burst and shut.probes < 2 and closed < _LONG:
+        untaught = self.tempo is None and self.let_in <= 0
+        if untaught or (shut.burst and shut.probes < 2 and closed < _LONG):
             return fresh
-        length = max(shut.ahead - (self.since or 0.0), _BRIEF)
+        # Without being told we only know between which two calls it reopened.
+        opened = shut.ahead if shut.asked else (shut.last + shut.ahead) / 2
+        length = max(opened - (self.since or 0.0), _BRIEF)
         used = shut.in_flight / self.latency if self.latency else self.let_in / length
         last = Round(max(0, self.let_in), length, closed, shut.asked, shut.probes, used)
         tempo = first_tempo(last) if self.tempo is None else self.tempo.after(last)
@@ -226,7 +235,7 @@ class Pace:
         old = self.before
         if old is None or old.shut is None:
             return self
-        shut = replace(old.shut, ahead=None, probes=old.shut.probes + 1)
+        shut = old.shut.in_vain(old.shut.ahead or now)
         return replace(
             old,
             shut=shut,

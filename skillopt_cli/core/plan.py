@@ -116,6 +116,13 @@ class TrainPlan:
         """The steps still to do once `done` are recorded."""
         return (self.step(number) for number in range(done + 1, self.total + 1))
 
+    def size(self, step: StepPlan) -> int:
+        """How many tasks the step rolls out."""
+        return min(self.per_step, self.train_size - self._start(step))
+
+    def _start(self, step: StepPlan) -> int:
+        return (step.step_in_epoch - 1) * self.per_step
+
     def batch(self, tasks: Sequence[Task], step: StepPlan) -> tuple[Task, ...]:
         """The step's tasks, in the order reflection reads them.
 
@@ -124,8 +131,8 @@ class TrainPlan:
         """
         order = list(range(len(tasks)))
         random.Random(self.seed + 1000 * step.epoch).shuffle(order)
-        start = (step.step_in_epoch - 1) * self.per_step
-        chosen = [tasks[i] for i in order[start : start + self.per_step]]
+        start = self._start(step)
+        chosen = [tasks[i] for i in order[start : start + self.size(step)]]
         return tuple(sorted(chosen, key=lambda task: _rank(step.seed, task.id)))
 
 

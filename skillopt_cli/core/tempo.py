@@ -21,6 +21,8 @@ _BELOW = 0.97
 """Share of a known rate at which to go on."""
 _BACK = 0.92
 """The same after a refusal that measured nothing."""
+_BETWEEN = 0.96
+"""Share of a refused rate that may be right where the measured one is a lower bound."""
 _FIRST = 0.6
 """The same after the first refusal, when the service's initial burst is used up."""
 _FEWEST, _MOST = 16, 160
@@ -28,6 +30,11 @@ _FEWEST, _MOST = 16, 160
 _ENOUGH = 10
 """Calls let in that make a measurement."""
 _LONGEST = 30.0
+_LIFT = 0.002
+"""Share of the best rate gained each second all the same: else a service that refuses one call in
+ten, however slowly they come, would bring the tempo down for ever."""
+_LEAST = 1 / 60
+"""Calls per second below which no refusal brings the tempo."""
 _ROUNDING = 1.0
 """Seconds by which a service may round up what it asks us to wait."""
 _HORIZON = 5.0
@@ -83,6 +90,7 @@ class Tempo:
         rough: whether the rate is but a guess from below, to be doubled until it is refused.
         rest: seconds the service was last closed.
         early: refusals in a row before the tempo was back at the known rate.
+        best: the highest rate measured.
     """
 
     known: float
@@ -91,6 +99,7 @@ class Tempo:
     rough: bool = False
     rest: float = 0.0
     early: int = 0
+    best: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -109,9 +118,10 @@ class Tempo:
         if self.rough:
             length = max(8 * gap, 20 * echo, min(2 * self.rest, 5.0))
         else:
-            wanted = max(self.certain * gap, 100 * echo, 6 * self.rest)
+            wanted = max(self.certain * gap, 100 * echo, 10 * self.rest)
             length = min(wanted, max(_FEWEST * gap, _LONGEST))
-        return replace(self, climbed=self.climbed + gap / length)
+        lifted = self.known + _LIFT * self.best * gap
+        return replace(self, known=lifted, climbed=self.climbed + gap / length)
 
     def after(self, last: Round) -> Tempo:
         """Where to go on after a round that ended in a refusal; always below the present rate."""
@@ -119,19 +129,20 @@ class Tempo:
         measured, below = last.measured, _BELOW * self.rate
         start = self.known * (1.0 if self.rough else _BELOW)
         if last.let_in < _ENOUGH:
-            known = self.rate * _BACK ** max(1, early - 1)
+            known = _BACK * self.rate
         elif early or last.shut or start >= measured:
             # It was asked for more than it allows all the time, so it allowed all it does.
             known = min(below, measured) * _BELOW**early
         else:
             # Between what it let in and what it refused.
-            back = _BACK * self.rate
+            back = _BETWEEN * self.rate
             known = math.sqrt(measured * back) if measured < back else min(below, measured)
         if known < 0.8 * self.known:
             certain = _FEWEST
         else:
             certain = self.certain if early else min(_MOST, 2 * self.certain)
-        return Tempo(known, certain=certain, rest=last.closed, early=early)
+        known, best = max(known, _LEAST), max(self.best, min(measured, below))
+        return Tempo(known, certain=certain, rest=last.closed, early=early, best=best)
 
 
 def first_tempo(first: Round) -> Tempo:

@@ -12,16 +12,24 @@ from dataclasses import dataclass, field
 
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.batches import cut, merging_calls
-from skillopt_cli.core.plan import TrainPlan
+from skillopt_cli.core.pairs import PairPolicy
+from skillopt_cli.core.plan import StepPlan, TrainPlan
 from skillopt_cli.core.task import Split
+from skillopt_cli.stages.compare import waves
 from skillopt_cli.stages.rank import exceeds
 
 EDITS_PER_PATCH = 2
 """Edits that an analyst proposes, where that decides whether they must be ranked."""
 MEASURED_BEFORE_REJECT = 0.7
 """Share of the selection split measured of a candidate, with early rejection."""
+SUCCESSES_PROPOSE = 0.2
+"""Share of the analyses of successes that propose an edit; mostly there is little to add."""
+DIFFERING = 0.2
+"""Share of tasks on which two skills differ."""
 TRIES = 2
 """An answer of the optimizer that cannot be used is asked for once more."""
+SHOWN: Mapping[PairPolicy, float] = {"mixed": 1, "changed": DIFFERING, "unchanged": 1 - DIFFERING}
+"""Share of the compared tasks that a policy wants shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +128,8 @@ class Forecaster:
     Attributes:
         sizes: tasks in use of each split.
         asks: whether the optimizer is a model; one that is none makes no calls.
+        seeded: whether the seed skill says anything; else it is the test's arm without a skill.
+        done: steps recorded for good; what is left is forecast. None before the baseline is.
     """
 
     config: RunConfig
@@ -127,25 +137,25 @@ class Forecaster:
     sizes: Mapping[Split, int]
     asks: bool
     assumed: Assumptions = Assumptions()
+    seeded: bool = True
+    done: int | None = None
 
     def forecast(self) -> Forecast:
-        """The whole training."""
-        steps = tuple(self._step(number) for number in range(1, self.plan.total + 1))
-        patience = self.config.evaluation.patience
-        if patience:
-            # It may stop as soon as so many steps were in vain.
-            steps = (*steps[:patience], *(_maybe(step) for step in steps[patience:]))
+        """The whole training, or what is left of it."""
+        baseline, test = self._attempts(Range.of(self.sizes["selection"])), self._test()
+        if self.done is not None:
+            # What a step was at, and what was tested, may be in the journal already.
+            baseline, test = Amount(), _maybe(test)
         return Forecast(
-            baseline=self._attempts(Range.of(self.sizes["selection"])),
-            steps=steps,
-            test=self._test(),
+            baseline=baseline,
+            # Before any step the run may end: for want of patience, or with every task solved.
+            steps=tuple(_maybe(self._step(step)) for step in self.plan.after(self.done or 0)),
+            test=test,
             models=2 if self.asks else 1,
         )
 
-    def _step(self, number: int) -> Amount:
-        step = self.plan.step(number)
-        done = (step.step_in_epoch - 1) * self.plan.per_step
-        tasks = min(self.plan.per_step, self.plan.train_size - done)
+    def _step(self, step: StepPlan) -> Amount:
+        tasks = self.plan.size(step)
         made = self._attempts(Range.of(tasks)) + self._reflection(tasks, step.edit_budget)
         made += self._attempts(self._measurement())
         return made + self._epoch_end() if step.closes_epoch and step.epoch > 1 else made
@@ -163,12 +173,14 @@ class Forecaster:
         merges = [_merges(pair, size) for pair in cuts]
         calls = {"reflect": Range(min(analysts), sum(likely), max(analysts) * TRIES)}
         # Analysts may propose nothing, and then there is nothing to merge.
-        calls["aggregate"] = Range(0, _merges(likely, size), max(merges) * TRIES)
-        proposed = sum(likely) > 0
+        calls["aggregate"] = Range(0, _likely_merges(likely, size), max(merges) * TRIES)
+        failing, solving = likely
+        proposed = 1.0 if failing else 1 - (1 - SUCCESSES_PROPOSE) ** solving
         if settings.rate_control == "autonomous":
             calls["learning_rate"] = Range(0, proposed, TRIES)
         if settings.rate_control != "none":
-            ranked = exceeds(EDITS_PER_PATCH * sum(likely), budget)
+            edits = math.ceil(EDITS_PER_PATCH * (failing + SUCCESSES_PROPOSE * solving))
+            ranked = proposed if exceeds(edits, budget) else 0
             calls["select"] = Range(0, ranked, TRIES)
         if settings.skill_update_mode == "rewrite_from_suggestions":
             calls["update"] = Range(0, proposed, TRIES)
@@ -197,8 +209,11 @@ class Forecaster:
             return Amount()
         train, selection = self.sizes["train"], self.sizes["selection"]
         shown = min(settings.slow_update_samples, train)
-        tried = shown if settings.longitudinal_pair_policy == "mixed" else train
-        made = self._attempts(Range(0, 2 * shown, 2 * tried))
+        tried = waves(train, settings.slow_update_samples)
+        share = SHOWN[settings.longitudinal_pair_policy]
+        likely = tried[: math.ceil(shown / share / settings.slow_update_samples)]
+        most = tried[:1] if share == 1 else tried
+        made = self._attempts(Range(0, 2 * sum(likely), 2 * sum(most)))
         calls = {}
         if settings.use_slow_update:
             calls["slow_update"] = Range(0, 1, TRIES)
@@ -222,15 +237,16 @@ class Forecaster:
             return Amount()
         arms = Range(1, self._texts, 3)
         if evaluation.eval_no_skill:
-            arms += Range(0, 1, 1)
+            arms += Range(0, self.seeded, self.seeded)
         return self._attempts(arms * self.sizes["test"])
 
     def _attempts(self, rollouts: Range) -> Amount:
-        rounds = rollouts.per(self.config.run.workers)
+        run = self.config.run
+        rounds = rollouts.per(min(run.workers, run.max_concurrency))
         return Amount(rollouts=rollouts, seconds=rounds * self.assumed.latency)
 
     def _asked(self, calls: Mapping[str, Range]) -> Amount:
-        workers = self.config.gradient.analyst_workers
+        workers = min(self.config.gradient.analyst_workers, self.config.run.max_concurrency)
         rounds = sum((number.per(workers) for number in calls.values()), Range())
         return Amount(calls=calls, seconds=rounds * self.assumed.latency)
 
@@ -246,6 +262,18 @@ def _merges(patches: tuple[int, int], size: int) -> int:
     return sum(merging_calls(side, size) for side in patches) + (min(patches) > 0)
 
 
+def _likely_merges(patches: tuple[int, int], size: int) -> float:
+    """The same over all cases of which analyses of successes propose an edit."""
+    failures, successes = patches
+    return sum(
+        math.comb(successes, n)
+        * SUCCESSES_PROPOSE**n
+        * (1 - SUCCESSES_PROPOSE) ** (successes - n)
+        * _merges((failures, n), size)
+        for n in range(successes + 1)
+    )
+
+
 def _maybe(amount: Amount) -> Amount:
     """Work that may not be reached."""
     calls = {stage: Range(0, n.point, n.high) for stage, n in amount.calls.items()}
@@ -255,7 +283,7 @@ def _maybe(amount: Amount) -> Amount:
     )
 
 
-def detectable_gain(n: int, changed: float = 0.2) -> float:
+def detectable_gain(n: int, changed: float = DIFFERING) -> float:
     """The gain that `n` paired tasks show four times in five, at the 5 % level, one-sided.
 
     Normal approximation of the paired (McNemar) test: (z95 + z80) sqrt(changed / n), capped at 1.

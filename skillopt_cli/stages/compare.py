@@ -30,9 +30,11 @@ async def compare(run: Run, state: TrainState, before: SkillDocument, epoch: int
     pairs: list[Pair] = []
     shown: list[Pair] = []
     tried = 0
-    while tried < len(tasks) and len(shown) < wanted:
-        wave = tasks[tried : tried + wanted]
-        tried += len(wave)
+    for size in waves(len(tasks), wanted):
+        if len(shown) >= wanted:
+            break
+        wave = tasks[tried : tried + size]
+        tried += size
         pairs += await _both(run, before, state.current.skill, wave, epoch)
         shown = [pair for pair in pairs if pair.fits(policy)][:wanted]
     folder = f"slow_update/epoch_{epoch:02d}"
@@ -42,6 +44,11 @@ async def compare(run: Run, state: TrainState, before: SkillDocument, epoch: int
     broken = tried - len(pairs)
     run.emit(EpochCompared(run.number, epoch, counts(pairs), len(shown), broken))
     return Comparison(epoch, before, state.current.skill, tuple(shown), state.lessons)
+
+
+def waves(tasks: int, wanted: int) -> list[int]:
+    """How many tasks are tried at a time, until enough pairs are found or no task is left."""
+    return [min(wanted, tasks - start) for start in range(0, tasks, wanted)]
 
 
 async def _both(

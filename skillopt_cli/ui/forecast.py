@@ -13,12 +13,17 @@ from skillopt_cli.engine.forecast import Range, detectable_gain
 from skillopt_cli.ui.words import dollars, duration
 
 
+FEW = 20
+"""Selection tasks below which their number is worth a warning."""
+
+
 def short_lines(plan: Planned) -> Iterator[str]:
     """What a training will take, in two lines; a warning for each cap that buys less than all."""
     forecast, total = plan.forecast, plan.forecast.total
     asked = f", {_number(total.asked)} optimizer calls" if "optimizer" in plan.costs else ""
     steps = count(len(forecast.steps), "step")
-    yield f"Plan: {steps}, {_number(total.rollouts)} rollouts{asked}"
+    left = "" if len(forecast.steps) == plan.total_steps else f" of {plan.total_steps} left"
+    yield f"Plan: {steps}{left}, {_number(total.rollouts)} rollouts{asked}"
     workers = count(plan.config.run.workers, "worker")
     took = duration(total.seconds.point)
     yield (
@@ -30,7 +35,12 @@ def short_lines(plan: Planned) -> Iterator[str]:
 
 def warnings(plan: Planned) -> Iterator[str]:
     """What should be thought over before money is spent."""
-    planned = len(plan.forecast.steps)
+    planned, selection = len(plan.forecast.steps), plan.sizes["selection"]
+    if selection < FEW:
+        yield (
+            f"Warning: the selection split has only {count(selection, 'task')}: a gain below"
+            f" {100 * detectable_gain(selection):.0f} points may be luck, or go unseen"
+        )
     for bought in plan.bought():
         if bought.steps < planned:
             yield f"Warning: {_bought_words(bought, planned)}"
@@ -55,6 +65,7 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
     if "optimizer" in plan.costs:
         rows.append(_row("optimizer calls", total.asked))
         rows += [_row(f"  {stage}", number) for stage, number in total.calls.items()]
+    rows.append(("preflight calls", f"{forecast.models}", ""))
     rows += [_row("all calls", forecast.calls), _row("tokens (estimate)", _rough(plan.tokens))]
     usd = plan.usd
     if usd is None:
@@ -84,7 +95,10 @@ def plan_notes(plan: Planned) -> Iterator[str]:
         f" {_number(ANSWER)} tokens, a proposal {_number(PROPOSAL)}, and a skill grows by"
         f" {_number(GROWTH)} tokens."
     )
-    yield "A baseline without a failure ends the run before its first step."
+    yield (
+        "The lower ends allow for a run that ends early: with every selection task solved, or for"
+        " want of patience."
+    )
     for split in ("selection", "test"):
         n = plan.sizes[split]
         yield (

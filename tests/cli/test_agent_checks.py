@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from command_line import SMALLEST, refused, skillopt
+
+from skillopt_cli.plugins import load_backend
+from skillopt_cli.testing.model_server import model_server
 
 
 def program(text: str) -> Path:
@@ -67,3 +71,21 @@ def test_any_command_can_be_trained_for() -> None:
         *("--optimizer-backend", "simulated", "--max-rollouts", "3"),
     )
     assert capped.code == 5, capped.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["codex_exec", "claude_code_exec"])
+def test_a_probe_asks_the_real_program(backend: str) -> None:
+    keys = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
+    if lacking := load_backend(backend).missing({"PATH": os.environ["PATH"], **keys}):
+        pytest.skip(lacking)
+    with model_server() as server:
+        ended = skillopt(
+            *("backends", "list", "--probe", "--optimizer-backend", "simulated"),
+            *("--target-backend", backend, "--target-model", "m", "--json"),
+            OPENAI_BASE_URL=server.url,
+            ANTHROPIC_BASE_URL=server.url,
+            **keys,
+        )
+    assert ended.code == 0, ended.err
+    assert "Paris" in ended.out
