@@ -56,7 +56,7 @@ class Pacer:
                 await self._hear(wait)
             now = _now()
             self._in_flight += 1
-            self._become(self._pace.began(now))
+            self._become(self._pace.began(now, self._in_flight))
             return Begun(now, self._in_flight)
 
     def leave(self) -> None:

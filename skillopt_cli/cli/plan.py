@@ -41,7 +41,7 @@ def plan(
     # Neither address nor key is needed where no call is made.
     config = settle(replace(wishes, roles=()), environment).config
     if not config.env.name:
-        settle(wishes, environment)
+        settle(replace(wishes, example="skillopt plan searchqa"), environment)
     share = Range(0.0, 0.5, 1.0) if accuracy is None else Range.of(accuracy)
     made = planned(config, environment, Assumptions(share, latency))
     if json:

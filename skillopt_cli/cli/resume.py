@@ -12,13 +12,15 @@ from skillopt_cli.cli.options import AllowDrift, JsonOption
 from skillopt_cli.cli.running import carry_out, read_view
 from skillopt_cli.cli.show import show_json
 from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
-from skillopt_cli.cli.train import show_result
+from skillopt_cli.cli.train import foretell, show_result
 from skillopt_cli.cli.wishes import EVERY, FILES, with_run_flags
 from skillopt_cli.compose.build import Order, composed
 from skillopt_cli.compose.folder import CONFIG, MANIFEST, find_run
 from skillopt_cli.compose.manifest import binding, config_drift, read_manifest, refuse_drift
+from skillopt_cli.compose.planning import Progress
 from skillopt_cli.compose.settings import Wishes
 from skillopt_cli.config.environment import read_environment
+from skillopt_cli.core.caps import Use
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.engine.session import train_session
@@ -64,6 +66,9 @@ def resume(
         if json:
             show_json({"summary": summary})
     else:
+        used = Use(view.ledger, view.wall_time / 60)
+        progress = Progress(view.done if view.saved else None, used)
+        foretell(order, progress, as_json=json)
         code, summary = carry_out(folder, order, train_session, as_json=json)
     if not json:
         show_result(folder, summary)

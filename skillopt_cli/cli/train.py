@@ -14,9 +14,10 @@ from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
 from skillopt_cli.cli.wishes import EVERY, with_run_flags
 from skillopt_cli.compose.build import Order
 from skillopt_cli.compose.folder import new_folder
-from skillopt_cli.compose.planning import planned
+from skillopt_cli.compose.planning import Progress, planned
 from skillopt_cli.compose.settings import Wishes
 from skillopt_cli.config.environment import read_environment
+from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.ui.forecast import short_lines
 from skillopt_cli.ui.words import out_of, pair, score
@@ -40,14 +41,27 @@ def train(
     environment = read_environment()
     config = settled(wishes, environment, replay)
     order = taped(Order(config, environment), record, replay)
-    if replay is None and display_style(order, as_json=json) != "none":
-        for line in short_lines(planned(config, environment)):
-            typer.echo(line, err=True)
+    foretell(order, as_json=json)
     with new_folder(config, run_id, datetime.now().astimezone()) as folder:
         code, summary = carry_out(folder, order, train_session, as_json=json)
     if not json:
         show_result(folder, summary)
     raise typer.Exit(code)
+
+
+def foretell(order: Order, progress: Progress | None = None, *, as_json: bool) -> None:
+    """What the training, or what is left of it, will take, on stderr; a replay takes nothing."""
+    if order.replay is not None or display_style(order, as_json=as_json) == "none":
+        return
+    try:
+        lines = list(short_lines(planned(order.config, order.environment, progress=progress)))
+    except SkillOptError:
+        return  # the run meets the same fault and tells of it
+    # Nor does a bug, a plug-in's mostly, stop the run, which leaves a traceback in its folder.
+    except Exception as error:
+        lines = [f"Plan: none could be made ({type(error).__name__})"]
+    for line in lines:
+        typer.echo(line, err=True)
 
 
 def show_result(folder: Path, summary: dict[str, Any]) -> None:

@@ -15,9 +15,11 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.core.caps import Cap, Use
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.ledger import Ledger
+from skillopt_cli.core.plan import TrainPlan
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Split, Task, Usage
 from skillopt_cli.engine.forecast import Amount, Assumptions, Forecast, Forecaster, Range
+from skillopt_cli.engine.spending import first_work
 from skillopt_cli.ports import Benchmark
 
 CHARS_PER_TOKEN = 4
@@ -28,6 +30,7 @@ PROPOSAL = Range(100, 500, 2000)
 GROWTH = Range(0, 500, 2000)
 """Tokens a skill gains in training."""
 _LOOKED_AT = 50
+NOTHING_USED = Use(Ledger())
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Progress:
     """
 
     done: int | None = None
-    used: Use = Use(Ledger())
+    used: Use = NOTHING_USED
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,9 @@ class Planned:
     Attributes:
         costs: of one call, by role; the optimizer is absent where it is no model.
         names: of the models, by role.
-        total_steps: of the whole run, those already done included.
+        plan: of the whole run, steps already done included.
         used: what earlier processes of the run used.
+        by_program: whether a program attempts the tasks, with any number of calls each.
     """
 
     config: RunConfig
@@ -87,8 +91,9 @@ class Planned:
     forecast: Forecast
     costs: Mapping[Role, Cost]
     names: Mapping[Role, str]
-    total_steps: int
-    used: Use = Use(Ledger())
+    plan: TrainPlan
+    used: Use = NOTHING_USED
+    by_program: bool = False
 
     @property
     def unpriced(self) -> list[Role]:
@@ -118,8 +123,7 @@ class Planned:
             begin += forecast.models
         # As the run does it: best and final skill are taken for two texts.
         test = self._of(cap, _at_most(forecast.test))
-        first = self._of(cap, next(iter(forecast.steps), Amount()))
-        tested = begin + first + test <= cap.limit
+        tested = self._of(cap, self._first()) + test <= cap.limit
         spent = self.used.of(cap.name) + begin
         room = cap.limit - (test if tested else 0.0)
         steps = 0
@@ -129,6 +133,17 @@ class Planned:
                 break
             steps += 1
         return Bought(cap, steps, tested)
+
+    def _first(self) -> Amount:
+        """What must be paid for beside the test, else nothing is kept back for it."""
+        work = first_work(self.config, self.plan, self.sizes["selection"], asks=self._asks)
+        steps = self.forecast.steps[:1]
+        seconds = sum((step.seconds for step in steps), self.forecast.baseline.seconds)
+        return Amount(Range.of(work.rollouts), {"reflect": Range.of(work.asks)}, seconds)
+
+    @property
+    def _asks(self) -> bool:
+        return "optimizer" in self.costs
 
     def _of(self, cap: Cap, amount: Amount) -> float:
         """What work takes of a cap."""
@@ -145,7 +160,7 @@ class Planned:
 
     def _spent(self, amount: Amount, each: Callable[[Cost], Range]) -> Range:
         spent = amount.rollouts * each(self.costs["target"])
-        if "optimizer" in self.costs:
+        if self._asks:
             spent += amount.asked * each(self.costs["optimizer"])
         return spent
 
@@ -171,6 +186,7 @@ def planned(
     sizes = {split: len(tasks) for split, tasks in splits.items()}
     specs = {role: role_spec(config, role) for role in ROLES}
     asks = specs["optimizer"].open is not None
+    by_program = specs["target"].runs_programs
     plan = train_plan(config, benchmark)
     skill = seed_skill(config.env, benchmark.seed_skill)
     seeded = bool(skill.sent.text)
@@ -182,14 +198,15 @@ def planned(
         prompts["optimizer"] = _analyst(config, skill) + (asked + ANSWER) * size + GROWTH
     costs: dict[Role, Cost] = {}
     names: dict[Role, str] = {}
-    for role, prompt in prompts.items():
+    for role in (role for role in ROLES if role in prompts):
+        prompt = prompts[role]
         variable = str(effective(config, role, "api_key_env") or "")
         settings = role_settings(config, role, {variable: "", **environment})
         completion = PROPOSAL if role == "optimizer" else ANSWER
         price = role_price(config, specs[role], settings)
         costs[role] = Cost(prompt, completion, _usd(price, prompt, completion))
         names[role] = settings.model
-    return Planned(config, sizes, assumed, forecast, costs, names, plan.total, progress.used)
+    return Planned(config, sizes, assumed, forecast, costs, names, plan, progress.used, by_program)
 
 
 def _asked(benchmark: Benchmark, tasks: tuple[Task, ...], skill: SkillDocument) -> Range:

@@ -73,6 +73,7 @@ class Pace:
         before: the pace before the last reopening, until that is confirmed by an answer.
         cuts: refusals that made the pace slower.
         since: when the round began; None before the first call.
+        idle: seconds of this round in which it was us who asked for less than was allowed.
         let_in: calls begun in this round and not refused.
         acted: when a refusal was last acted on.
         next_at: when the next call may begin, by the rate.
@@ -90,6 +91,7 @@ class Pace:
     before: Pace | None = None
     cuts: int = 0
     since: float | None = None
+    idle: float = 0.0
     let_in: int = 0
     acted: float = -1.0
     next_at: float = 0.0
@@ -117,20 +119,27 @@ class Pace:
             return None
         return max(self.next_at, self.closed_until)
 
-    def began(self, now: float) -> Pace:
-        """A call began, which `opens_at` allowed."""
+    def began(self, now: float, in_flight: int = 1) -> Pace:
+        """A call began, which `opens_at` allowed.
+
+        Args:
+            in_flight: calls in flight, itself included.
+        """
         if self.shut is not None and self.shut.ahead is None:
             return self._sent_ahead(self.shut, now)
         pace = self._reopened()
         gap = 0.0 if pace.rate is None else 1 / pace.rate
-        tempo = pace.tempo
-        due = max(pace.next_at, pace.closed_until)
-        if tempo is not None and now - due <= _SLACK and now >= pace.calm_until:
+        tempo, idle = pace.tempo, pace.idle
+        late = now - max(pace.next_at, pace.closed_until)
+        if tempo is not None and late > _SLACK and in_flight < pace.breadth.width:
+            idle += late
+        elif tempo is not None and late <= _SLACK and now >= pace.calm_until:
             tempo = tempo.kept(pace.echo)
         return replace(
             pace,
             tempo=tempo,
             since=now if pace.since is None else pace.since,
+            idle=idle,
             let_in=pace.let_in + 1,
             next_at=max(pace.next_at, now - _SLACK) + gap,
         )
@@ -167,7 +176,7 @@ class Pace:
         """
         pace = replace(
             self,
-            echo=max(0.95 * self.echo, now - call.at),
+            echo=max(0.95 * self.echo, min(_LONGEST, now - call.at)),
             closed_until=max(self.closed_until, now + (retry_after or 0.0)),
         )
         shut = pace.shut
@@ -217,14 +226,14 @@ class Pace:
         shut = self.shut
         if shut is None or shut.ahead is None:
             return self
-        fresh = replace(self, shut=None, since=shut.ahead, let_in=1, cuts=self.cuts + 1)
+        fresh = replace(self, shut=None, since=shut.ahead, idle=0.0, let_in=1, cuts=self.cuts + 1)
         closed = shut.ahead - shut.at
         untaught = self.tempo is None and self.let_in <= 0
         if untaught or (shut.burst and shut.probes < 2 and closed < _LONG):
             return fresh
         # Without being told we only know between which two calls it reopened.
         opened = shut.ahead if shut.asked else (shut.last + shut.ahead) / 2
-        length = max(opened - (self.since or 0.0), _BRIEF)
+        length = max(opened - (self.since or 0.0) - self.idle, _BRIEF)
         used = shut.in_flight / self.latency if self.latency else self.let_in / length
         last = Round(max(0, self.let_in), length, closed, shut.asked, shut.probes, used)
         tempo = first_tempo(last) if self.tempo is None else self.tempo.after(last)

@@ -30,7 +30,7 @@ _FEWEST, _MOST = 16, 160
 _ENOUGH = 10
 """Calls let in that make a measurement."""
 _LONGEST = 30.0
-_LIFT = 0.002
+_LIFT = 0.003
 """Share of the best rate gained each second all the same: else a service that refuses one call in
 ten, however slowly they come, would bring the tempo down for ever."""
 _LEAST = 1 / 60

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from skillopt_cli.config import RunConfig
 from skillopt_cli.core.caps import Reserve, Work
 from skillopt_cli.core.errors import BudgetExhausted
+from skillopt_cli.core.plan import TrainPlan
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState, stop_reason
 from skillopt_cli.core.words import count
@@ -34,12 +36,22 @@ def reserve_for(run: Run, seed: SkillDocument) -> Reserve:
         return Reserve()
     lasting = [seed, *([SkillDocument("")] if evaluation.eval_no_skill else [])]
     selection = len(run.splits["selection"])
-    step = min(run.plan.per_step, run.plan.train_size)
-    analysts = math.ceil(step / run.config.gradient.minibatch_size) if run.optimizer else 0
     return Reserve(
         last=Work(untested(run, lasting) + 2 * len(run.splits["test"])),
-        first=Work(selection + step + selection, analysts),
+        first=first_work(run.config, run.plan, selection, asks=run.optimizer is not None),
     )
+
+
+def first_work(config: RunConfig, plan: TrainPlan, selection: int, *, asks: bool) -> Work:
+    """What baseline and one step may take.
+
+    Args:
+        selection: tasks of that split.
+        asks: whether the optimizer is a model.
+    """
+    step = min(plan.per_step, plan.train_size)
+    analysts = math.ceil(step / config.gradient.minibatch_size) if asks else 0
+    return Work(selection + step + selection, analysts)
 
 
 def untested(run: Run, skills: Iterable[SkillDocument]) -> int:

@@ -12,7 +12,6 @@ from skillopt_cli.core.words import count
 from skillopt_cli.engine.forecast import Range, detectable_gain
 from skillopt_cli.ui.words import dollars, duration
 
-
 FEW = 20
 """Selection tasks below which their number is worth a warning."""
 
@@ -22,12 +21,12 @@ def short_lines(plan: Planned) -> Iterator[str]:
     forecast, total = plan.forecast, plan.forecast.total
     asked = f", {_number(total.asked)} optimizer calls" if "optimizer" in plan.costs else ""
     steps = count(len(forecast.steps), "step")
-    left = "" if len(forecast.steps) == plan.total_steps else f" of {plan.total_steps} left"
+    left = "" if len(forecast.steps) == plan.plan.total else f" of {plan.plan.total} left"
     yield f"Plan: {steps}{left}, {_number(total.rollouts)} rollouts{asked}"
     workers = count(plan.config.run.workers, "worker")
     took = duration(total.seconds.point)
     yield (
-        f"Plan: about {_number(_rough(plan.tokens))} tokens, {_money(plan)},"
+        f"Plan: about {_number(_rough(plan.tokens))} tokens{_money(plan)},"
         f" {took} with {workers} if a call takes {plan.assumed.latency:g} s"
     )
     yield from warnings(plan)
@@ -71,7 +70,7 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
     if usd is None:
         models = ", ".join(f"{plan.names[role]} ({role})" for role in plan.unpriced)
         rows.append(("US dollars", "unknown", f"no price for {models}: see model.prices"))
-    else:
+    elif usd.high:
         rows.append((
             "US dollars",
             dollars(usd.point),
@@ -99,6 +98,8 @@ def plan_notes(plan: Planned) -> Iterator[str]:
         "The lower ends allow for a run that ends early: with every selection task solved, or for"
         " want of patience."
     )
+    if plan.by_program:
+        yield "An attempt counts as one call; a program makes several, so calls are too few."
     for split in ("selection", "test"):
         n = plan.sizes[split]
         yield (
@@ -177,14 +178,13 @@ def _two_digits(number: float) -> float:
 
 
 def _money(plan: Planned) -> str:
+    """The price, to go on with; nothing where all is free."""
     usd = plan.usd
     if usd is None:
-        return "price unknown"
-    return (
-        dollars(usd.point)
-        if not usd.high
-        else f"{dollars(usd.point)} ({dollars(usd.low)} to {dollars(usd.high)})"
-    )
+        return ", price unknown"
+    if not usd.high:
+        return ""
+    return f", {dollars(usd.point)} ({dollars(usd.low)} to {dollars(usd.high)})"
 
 
 def _document(number: Range) -> dict[str, Any]:

@@ -1,270 +1,298 @@
-"""Calls wait for their turn: first come, first served, by what each model allows. Virtual time."""
+"""Calls that keep a pace: in turn, given back when cancelled, apart where models are."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
+import itertools
+import math
 
 import pytest
+from virtual_time import in_virtual_time
 
-from skillopt_cli.backends.budget import Budget, Past
-from skillopt_cli.backends.doors import Doors
 from skillopt_cli.backends.pacing import Paced, Pacer
-from skillopt_cli.backends.stack import CallPolicy, Shared, stack
+from skillopt_cli.backends.retrying import Retrying
 from skillopt_cli.config.model_section import RetryConfig
-from skillopt_cli.core.caps import Cap
-from skillopt_cli.core.errors import BudgetExhausted, RateLimited, ServerFailed
+from skillopt_cli.core.errors import RateLimited, ServerFailed
 from skillopt_cli.core.task import ChatReply, ChatRequest, Message
 
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """Goes straight to the next timer whenever nothing else is to do."""
-
-    _passed = 0.0
-
-    def time(self):
-        return self._passed
-
-    def _run_once(self):
-        if not self._ready and self._scheduled:
-            self._passed = max(self._passed, self._scheduled[0]._when)
-        super()._run_once()
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(main)
-
-
-def now() -> float:
-    return asyncio.get_running_loop().time()
+LATENCY = 0.3
 
 
 def ask(text="hi"):
     return ChatRequest((Message("user", text),), "rollout")
 
 
+def now():
+    return asyncio.get_running_loop().time()
+
+
 class Service:
-    """Answers after a while what it does not refuse; keeps who began when."""
+    """Answers after a while; a token bucket that holds a second's worth limits it."""
 
     name = fingerprint = "service"
     offers = frozenset()
 
-    def __init__(
-        self, refuse: Callable[[int], Exception | None] = lambda number: None, latency: float = 1.0
-    ):
-        self.begun: list[tuple[str, float]] = []
-        self.inside = self.most = self.answered = 0
-        self._refuse, self._latency = refuse, latency
+    def __init__(self, rate=1e9, latency=LATENCY, tell=True):
+        self.rate, self.latency, self.tell = rate, latency, tell
+        self.held, self.at = rate, 0.0
+        self.began, self.refused, self.inside, self.most = [], 0, 0, 0
 
     async def chat(self, request):
-        text = request.messages[0].content
-        self.begun.append((text, now()))
-        if error := self._refuse(len(self.begun)):
-            raise error
+        self.held = min(self.rate, self.held + (now() - self.at) * self.rate)
+        self.at = now()
+        if self.held < 1:
+            self.refused += 1
+            await asyncio.sleep(0.01)
+            wait = (1 - self.held) / self.rate
+            raise RateLimited("slow down", retry_after=wait if self.tell else None)
+        self.held -= 1
+        self.began.append((now(), request.messages[0].content))
         self.inside += 1
         self.most = max(self.most, self.inside)
         try:
-            await asyncio.sleep(self._latency)
+            await asyncio.sleep(self.latency)
         finally:
             self.inside -= 1
-        self.answered += 1
-        return ChatReply(text)
-
-    def when(self, text):
-        return next(at for said, at in self.begun if said == text)
+        return ChatReply(request.messages[0].content)
 
 
-def refused_once(retry_after):
-    """The first call is refused."""
-    return lambda number: RateLimited("slow", retry_after=retry_after) if number == 1 else None
+class Failing(Service):
+    """Raises the errors of a script, then answers."""
+
+    def __init__(self, *errors, **more):
+        super().__init__(**more)
+        self.errors = list(errors)
+
+    async def chat(self, request):
+        if self.errors:
+            raise self.errors.pop(0)
+        return await super().chat(request)
 
 
-def lane(service, pacer, *, workers=100, provider=None):
-    return Paced(service, asyncio.Semaphore(workers), provider or asyncio.Semaphore(100), pacer)
+def paced(service, pacer, workers=24, provider=None):
+    slots = provider or asyncio.Semaphore(64)
+    backend = Paced(service, asyncio.Semaphore(workers), slots, pacer)
+    return Retrying(backend, RetryConfig())
 
 
-def test_whoever_came_first_begins_first_and_the_ceiling_holds():
+async def all_of(backend, calls, name=""):
+    async with asyncio.TaskGroup() as group:
+        for n in range(calls):
+            group.create_task(backend.chat(ask(f"{name}{n}")))
+
+
+@pytest.mark.parametrize("tell", [True, False])
+def test_the_whole_stack_uses_a_limit_well(tell):
+    calls, rate = 2000, 24 / LATENCY / 3
+
     async def main():
-        service = Service()
-        chat = lane(service, Pacer(2))
+        service = Service(rate, tell=tell)
+        await all_of(paced(service, Pacer(64)), calls)
+        return now(), service.refused
+
+    seconds, refused = in_virtual_time(main())
+    assert seconds < 1.2 * (calls / rate - 1)
+    assert refused < 0.03 * (calls + refused)
+
+
+def test_two_roles_share_the_pace_of_their_model():
+    async def main():
+        service, pacer, provider = Service(40), Pacer(64), asyncio.Semaphore(64)
+        roles = [paced(service, pacer, 24, provider) for _ in range(2)]
         async with asyncio.TaskGroup() as group:
-            for n in range(7):
-                group.create_task(chat.chat(ask(str(n))))
-        assert [text for text, _ in service.begun] == list("0123456")
-        assert [at for _, at in service.begun] == [0, 0, 1, 1, 2, 2, 3]
-        assert service.most == 2
+            for name, role in zip("to", roles, strict=True):
+                group.create_task(all_of(role, 1000, name))
+        half = [name[0] for _, name in service.began[:1000]]
+        return now(), service.refused, half.count("t")
 
-    run(main())
+    seconds, refused, targets = in_virtual_time(main())
+    assert seconds < 1.2 * 2000 / 40
+    assert refused < 0.03 * 2000
+    assert 400 < targets < 600
 
 
-@pytest.mark.parametrize("victim", [0, 1])
-def test_a_cancelled_call_gives_its_place_to_the_next(victim):
+def test_two_models_of_a_provider_are_paced_apart():
     async def main():
-        service = Service()
-        chat = lane(service, Pacer(1))
-        tasks = [asyncio.create_task(chat.chat(ask(str(n)))) for n in range(3)]
-        await asyncio.sleep(0.5)
-        tasks[victim].cancel()
-        await asyncio.wait(tasks)
-        assert tasks[victim].cancelled()
-        assert service.when("2") == (1.5 if victim == 0 else 1.0)
-        await chat.chat(ask("later"))
+        slow, fast = Service(2), Service()
+        provider = asyncio.Semaphore(24)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(all_of(paced(slow, Pacer(24), 20, provider), 60))
+            await asyncio.sleep(5)
+            before = now()
+            await all_of(paced(fast, Pacer(24), 20, provider), 400)
+            return now() - before, slow.refused
 
-    run(main())
+    seconds, refused = in_virtual_time(main())
+    # Those of the slow model that wait hold no slot of the provider.
+    assert seconds < 1.5 * 400 / 20 * LATENCY
+    assert refused > 0
+
+
+def test_the_provider_is_a_ceiling_over_its_models():
+    async def main():
+        service, provider = Service(), asyncio.Semaphore(6)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(3):
+                group.create_task(all_of(paced(service, Pacer(6), 24, provider), 40))
+        return service.most
+
+    assert in_virtual_time(main()) == 6
+
+
+def test_who_came_first_begins_first():
+    async def main():
+        service = Service(5, latency=0.05)
+        await all_of(paced(service, Pacer(1), workers=100), 50)
+        return [int(name) for _, name in service.began]
+
+    order = in_virtual_time(main())
+    late = sum(later < earlier for earlier, later in itertools.pairwise(order))
+    assert late <= 6  # only those that were refused
+
+
+def test_nobody_begins_until_retry_after_is_over():
+    async def main():
+        service = Failing(RateLimited("slow", retry_after=20.0))
+        backend = paced(service, Pacer(8))
+        first = asyncio.create_task(backend.chat(ask("first")))
+        await asyncio.sleep(1)
+        await all_of(backend, 5)
+        await first
+        return [at for at, _ in service.began]
+
+    assert min(in_virtual_time(main())) >= 20.0
+
+
+def test_waits_are_not_added_up():
+    async def main():
+        backend = paced(Failing(RateLimited("slow", retry_after=20.0)), Pacer(8))
+        await backend.chat(ask())
+        return now()
+
+    assert 20.0 <= in_virtual_time(main()) < 20.0 + LATENCY + 0.1
+
+
+def test_a_long_wait_is_told_to_everybody_who_comes():
+    async def main():
+        service = Failing(RateLimited("come back tomorrow", retry_after=5000.0))
+        backend = paced(service, Pacer(8))
+        with pytest.raises(RateLimited):
+            await backend.chat(ask())
+        with pytest.raises(RateLimited, match="tomorrow") as caught:
+            await backend.chat(ask())
+        return now(), caught.value.retry_after
+
+    seconds, wait = in_virtual_time(main())
+    assert seconds == 0.0
+    assert wait == 5000.0
+
+
+def test_many_refusals_do_not_break_a_call():
+    async def main():
+        service = Failing(*[RateLimited("slow")] * 25)
+        await paced(service, Pacer(8)).chat(ask())
+        return now()
+
+    assert 10 < in_virtual_time(main()) < 600
+
+
+def test_a_call_ends_when_it_is_refused_for_too_long():
+    async def main():
+        service = Failing(*[RateLimited("slow")] * 1000)
+        with pytest.raises(RateLimited):
+            await paced(service, Pacer(8)).chat(ask())
+        return now()
+
+    assert 590 < in_virtual_time(main()) < 610
+
+
+@pytest.mark.parametrize("when", [0.5, 1.2, 3.0])
+def test_cancelled_calls_give_their_places_back(when):
+    async def main():
+        service, pacer, provider = Service(4), Pacer(2), asyncio.Semaphore(2)
+        role = asyncio.Semaphore(24)
+        backend = Retrying(Paced(service, role, provider, pacer), RetryConfig())
+        tasks = [asyncio.create_task(backend.chat(ask(str(n)))) for n in range(40)]
+        await asyncio.sleep(when)
+        for task in tasks[::2]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await all_of(backend, 10)
+        assert service.inside == pacer._in_flight == 0
+        assert not role.locked()
+        assert not provider.locked()
+        return [task.cancelled() for task in tasks[1::2]]
+
+    assert not any(in_virtual_time(main()))
 
 
 def test_a_failed_call_gives_its_place_back():
     async def main():
-        service = Service(lambda number: ServerFailed("down") if number == 1 else None)
-        chat = lane(service, Pacer(1))
-        with pytest.raises(ServerFailed):
-            await chat.chat(ask())
-        await chat.chat(ask())
+        pacer = Pacer(1)
+        backend = Paced(
+            Failing(ServerFailed("x"), ValueError("a bug")),
+            asyncio.Semaphore(1),
+            asyncio.Semaphore(1),
+            pacer,
+        )
+        for kind in (ServerFailed, ValueError):
+            with pytest.raises(kind):
+                await backend.chat(ask())
+        return (await backend.chat(ask("fine"))).text
 
-    run(main())
+    assert in_virtual_time(main()) == "fine"
 
 
-def test_nobody_begins_before_a_service_asks_them_back():
+def test_slow_downs_are_told_and_logs_stay_short():
+    told = []
+
     async def main():
-        service = Service(refused_once(retry_after=30))
-        pacer = Pacer(8)
-        target, optimizer = lane(service, pacer), lane(service, pacer)
-        with pytest.raises(RateLimited):
-            await target.chat(ask("refused"))
-        async with asyncio.TaskGroup() as group:
-            for n in range(4):
-                group.create_task((target, optimizer)[n % 2].chat(ask(str(n))))
-        assert min(at for text, at in service.begun if text != "refused") >= 30
+        service = Service(40)
+        await all_of(paced(service, Pacer(64, lambda *what: told.append(what))), 2400)
+        return service.refused
 
-    run(main())
+    refused = in_virtual_time(main())
+    assert refused > 0
+    assert 1 <= len(told) <= 12
+    in_flight, per_minute, reason = told[-1]
+    assert 1 <= in_flight <= 64
+    assert 0.7 * 2400 < per_minute < 1.3 * 2400
+    assert reason == "rate limited"
 
 
-def test_a_wait_beyond_a_minute_is_not_sat_out_in_the_queue():
+def test_a_doubling_is_told():
+    told = []
+
     async def main():
-        service = Service(refused_once(retry_after=3600))
-        chat = lane(service, Pacer(8))
-        for _ in range(2):
-            with pytest.raises(RateLimited) as caught:
-                await chat.chat(ask())
-            assert caught.value.retry_after == pytest.approx(3600)
-        assert len(service.begun) == 1
-        assert now() == 0
+        service = Service(20)
+        backend = paced(service, Pacer(64, lambda *what: told.append(what)))
+        await all_of(backend, 300)
+        service.rate = 1e9
+        await all_of(backend, 3000)
 
-    run(main())
+    in_virtual_time(main())
+    reasons = [reason for *_, reason in told]
+    assert "nothing was refused for a while" in reasons
+    assert len(told) < 25
 
 
-def test_those_who_wait_already_hear_of_it_too():
+@pytest.mark.parametrize("tell", [True, False])
+@pytest.mark.parametrize(
+    "stages", [[60, 20, 4, 1, 1] * 24, [40, *[1] * 10] * 40], ids=["training", "mostly idle"]
+)
+def test_time_in_which_little_is_asked_does_not_make_a_limit_look_lower(stages, tell):
+    workers, latency = 24, 1.0
+    rate = workers / latency / 3
+
     async def main():
-        service = Service(refused_once(retry_after=3600))
-        chat = lane(service, Pacer(1))
-        calls = (chat.chat(ask(str(n))) for n in range(3))
-        replies = await asyncio.gather(*calls, return_exceptions=True)
-        assert [type(reply) for reply in replies] == [RateLimited] * 3
-        assert len(service.begun) == 1
+        service = Service(rate, latency, tell)
+        backend = paced(service, Pacer(64), workers)
+        for calls in stages:
+            await all_of(backend, calls)
+        return now(), service.refused
 
-    run(main())
-
-
-def test_two_roles_that_ask_one_model_share_its_ceiling():
-    async def main():
-        service, pacer = Service(), Pacer(3)
-        roles = [lane(service, pacer, workers=2) for _ in range(2)]
-        async with asyncio.TaskGroup() as group:
-            for n in range(8):
-                group.create_task(roles[n % 2].chat(ask(str(n))))
-        assert service.most == 3
-
-    run(main())
-
-
-def test_two_models_of_a_provider_have_their_own_pace_within_its_ceiling():
-    async def main():
-        service, provider = Service(refused_once(retry_after=30)), asyncio.Semaphore(2)
-        slow = lane(service, Pacer(2), provider=provider)
-        quick = lane(service, Pacer(2), provider=provider)
-        with pytest.raises(RateLimited):
-            await slow.chat(ask("refused"))
-        async with asyncio.TaskGroup() as group:
-            for n in range(3):
-                group.create_task(slow.chat(ask(f"slow {n}")))
-            await asyncio.sleep(0)
-            for n in range(3):
-                group.create_task(quick.chat(ask(f"quick {n}")))
-        assert [service.when(f"quick {n}") for n in range(3)] == [0, 0, 1]
-        assert min(service.when(f"slow {n}") for n in range(3)) >= 30
-        assert service.most == 2
-
-    run(main())
-
-
-class Bucket:
-    """Refuses what comes faster than so many per second."""
-
-    def __init__(self, rate):
-        self.rate, self.held, self.at = rate, rate, 0.0
-
-    def __call__(self, number):
-        self.held = min(self.rate, self.held + (now() - self.at) * self.rate)
-        self.at = now()
-        if self.held < 1:
-            return RateLimited("slow", retry_after=(1 - self.held) / self.rate)
-        self.held -= 1
-        return None
-
-
-async def ask_all(chat, calls):
-    async def insist(n):
-        while True:
-            try:
-                return await chat.chat(ask(str(n)))
-            except RateLimited:
-                pass
-
-    async with asyncio.TaskGroup() as group:
-        for n in range(calls):
-            group.create_task(insist(n))
-
-
-def test_slow_downs_are_told_and_no_speeding_up_but_a_doubling():
-    async def main():
-        told = []
-        service = Service(bucket := Bucket(10.0), latency=0.2)
-        pacer = Pacer(40, lambda *change: told.append(change))
-        await ask_all(lane(service, pacer), 300)
-        assert told
-        assert told[0][2] == "rate limited"
-        bucket.rate = 100.0
-        before = len(told)
-        await ask_all(lane(service, pacer), 1500)
-        faster = [n for n, change in enumerate(told) if change[2] != "rate limited"]
-        assert any(n >= before for n in faster)
-        for n in faster:
-            assert told[n][1] >= 2 * told[n - 1][1]
-        assert all(1 <= in_flight <= 40 for in_flight, _, _ in told)
-
-    run(main())
-
-
-def test_nothing_is_told_while_nothing_is_refused():
-    async def main():
-        told = []
-        await ask_all(lane(Service(), Pacer(40, lambda *change: told.append(change))), 300)
-        assert told == []
-
-    run(main())
-
-
-def test_calls_that_wait_for_their_pace_end_when_a_cap_is_reached():
-    async def main():
-        service, pacer = Service(Bucket(5.0)), Pacer(8)
-        budget = Budget((Cap("max_calls", 40),), Past(), lambda event: None)
-        shared = Shared(asyncio.Semaphore(8), pacer, budget, Doors())
-        chat = stack(service, CallPolicy("target", 8, 60.0, RetryConfig()), shared)
-        with pytest.raises(BudgetExhausted):
-            async with budget.within():
-                await ask_all(chat, 100)
-        assert service.inside == 0
-        assert service.answered == 40
-        await lane(service, pacer).chat(ask("free again"))
-
-    run(main())
+    held = least = 0.0
+    for calls in stages:
+        took = max(math.ceil(calls / workers) * latency, (calls - held) / rate + latency)
+        held, least = max(0.0, min(rate, held + rate * took - calls)), least + took
+    seconds, refused = in_virtual_time(main())
+    assert seconds < 1.15 * least
+    assert refused < 0.03 * sum(stages)

@@ -30,6 +30,7 @@ CASES = [
     ("gradient.minibatch_size=3", "gradient.merge_batch_size=2"),
     ("evaluation.eval_no_skill=true",),
     ("evaluation.use_gate=false",),
+    ("env.from_scratch=true", "evaluation.eval_no_skill=true"),
 ]
 
 
@@ -65,7 +66,12 @@ def test_with_the_true_accuracy_the_plan_is_within_five_percent(case: tuple[str,
 
 @pytest.mark.parametrize(
     "case",
-    [*CASES[:4], ("optimizer.lr_control_mode=autonomous",), ("evaluation.patience=1",)],
+    [
+        *CASES[:4],
+        ("optimizer.lr_control_mode=autonomous",),
+        ("optimizer.longitudinal_pair_policy=changed",),
+        ("evaluation.patience=1",),
+    ],
     ids=" ".join,
 )
 def test_otherwise_the_range_holds_what_it_takes(case: tuple[str, ...]) -> None:
@@ -73,6 +79,30 @@ def test_otherwise_the_range_holds_what_it_takes(case: tuple[str, ...]) -> None:
     calls, _ = trained(*more)
     plan = planned(*more)
     assert plan["calls"]["low"] <= calls <= plan["calls"]["high"]
+
+
+def test_the_range_holds_a_run_that_ends_early() -> None:
+    solved = ("evaluation.sel_env_num=2", "model.simulated.right_rate=1", "train.num_epochs=6")
+    more = settings((*solved, "model.simulated.harmful_rate=0"))
+    calls, _ = trained(*more)
+    assert events(Path("outputs/searchqa/a"), "stopped_early")
+    plan = planned(*more)
+    assert plan["calls"]["low"] <= calls <= plan["calls"]["high"]
+
+
+def test_time_heeds_the_ceiling_of_calls_at_once() -> None:
+    wide, narrow = planned(), planned("--max-concurrency", "1", "--latency", "3")
+    assert narrow["seconds"]["point"] > 10 * wide["seconds"]["point"]
+    assert narrow["seconds"]["point"] == pytest.approx(3 * narrow["calls"]["point"], rel=0.05)
+
+
+def test_a_plan_needs_neither_address_nor_key() -> None:
+    models = ("--target-model", "gpt-4.1-mini", "--optimizer-model", "gpt-4.1")
+    hosted = ("--set", "model.backend=openai_chat", "--set", "model.api_key_env=NOT_THERE_KEY")
+    ended = skillopt("plan", "searchqa", *models, *hosted, "--json")
+    assert ended.code == 0, ended.err
+    assert ended.json["calls"]["point"] > 0
+    refused(2, "plan")
 
 
 def test_a_plan_makes_no_call_and_no_folder() -> None:
@@ -112,12 +142,41 @@ def test_t23_a_cap_that_buys_too_little_is_told_before_and_after() -> None:
     ended = skillopt("train", "searchqa", *TINY, "--max-rollouts", "8", "--run-id", "a")
     assert ended.code == 5
     lines = ended.err.splitlines()
-    warning = next(i for i, line in enumerate(lines) if line.startswith("Warning: "))
-    assert "run.max_rollouts of 8 buys 0 of 4 steps" in lines[warning]
+    told = "Warning: run.max_rollouts of 8 buys 0 of 4 steps"
+    warning = next(i for i, line in enumerate(lines) if line.startswith(told))
     assert warning < next(i for i, line in enumerate(lines) if line.startswith("Baseline: "))
     summary = json.loads(Path("outputs/searchqa/a/summary.json").read_text(encoding="utf-8"))
     assert summary["status"] == "budget"
     assert "budget exhausted after 0 steps" in ended.err
+
+
+@pytest.mark.parametrize("limit", [40, 62, 70, 85])
+def test_a_cap_on_rollouts_buys_the_steps_it_said(limit: int) -> None:
+    full = ("--set", "evaluation.early_reject=false")
+    capped = (*TINY, *full, "--max-rollouts", str(limit))
+    (cap,) = skillopt("plan", "searchqa", *capped, "--json").json["caps"]
+    ended = skillopt("train", "searchqa", *capped, "--run-id", "a")
+    assert ended.code == 5
+    assert f"budget exhausted after {cap['steps']} step" in ended.err
+    assert ("kept for the final test" in ended.err) == cap["final_test"]
+
+
+def test_a_resumed_run_says_what_is_left() -> None:
+    skillopt("train", "searchqa", *TINY, "--max-rollouts", "70", "--run-id", "a")
+    ended = skillopt("resume", "outputs/searchqa/a", "--max-rollouts", "500")
+    assert ended.code == 0, ended.err
+    (done,) = [e["done"] for e in events(Path("outputs/searchqa/a"), "run_started")][1:]
+    assert 0 < done < 4
+    assert ended.err.startswith(f"Plan: {4 - done} steps of 4 left, ")
+    again = skillopt("resume", "outputs/searchqa/a")
+    assert "Plan:" not in again.err
+
+
+def test_a_tiny_selection_split_is_warned_of() -> None:
+    told = "the selection split has only 8 tasks"
+    assert told in skillopt("plan", "searchqa", *TINY).out
+    assert told in skillopt("train", "searchqa", *TINY, "--run-id", "a").err
+    assert not planned()["warnings"]
 
 
 def test_the_short_form_comes_first_and_never_on_stdout() -> None:

@@ -168,7 +168,7 @@ def simulated(limiter: Limiter, load: Load) -> Outcome:
         if opens is not None and opens <= now:
             left, in_flight = left - 1, in_flight + 1
             most = max(most, in_flight)
-            pace = pace.began(now)
+            pace = pace.began(now, in_flight)
             arrival = now + random_.uniform(0.001, 0.01)
             heapq.heappush(events, (arrival, next(numbers), "arrives", Begun(now, in_flight), None))
             continue
