@@ -28,6 +28,8 @@ from skillopt_cli.ports import BackendSpec, ChatBackend
 from skillopt_cli.testing import MemoryStore
 from skillopt_cli.testing.model_server import ModelServer, Scripted, model_server
 
+WORK = Path(SHOWN) / "work"
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -129,13 +131,13 @@ async def test_a_tool_call_edits_a_file_and_the_next_one_finds_it(
     assert (made.answer, made.ending) == (ANSWER, "answered")
     results = [message for message in made.messages if message.role == "tool"]
     assert [result.failed for result in results[:2]] == [False, True]
-    assert f"{SHOWN}/work" in results[0].content
+    assert f"{WORK}" in results[0].content
     assert KEY not in results[0].content and "never-to-be-seen" not in results[0].content
     assert "made" in results[1].content and "No such file" in results[1].content
     calls = [call for message in made.messages for call in message.tool_calls]
     assert any("note.txt" in call.arguments for call in calls)
     wire = json.dumps(server.bodies())
-    assert str(tmp_path) not in wire and f"{SHOWN}/work" in wire
+    assert str(tmp_path) not in wire and f"{WORK}" in wire
     assert made.trace.count("\n") >= 5
 
 
@@ -143,7 +145,7 @@ async def test_a_tool_call_edits_a_file_and_the_next_one_finds_it(
 async def test_a_model_writes_to_the_path_it_was_shown(
     kind: Kind, server: ModelServer, tmp_path: Path
 ) -> None:
-    server.script(kind.call(f"echo found > {SHOWN}/work/by-path.txt"), kind.call("cat by-path.txt"))
+    server.script(kind.call(f"echo found > {WORK}/by-path.txt"), kind.call("cat by-path.txt"))
     made = await attempt(kind, server, local(tmp_path / "a"))
     results = [message for message in made.messages if message.role == "tool"]
     assert "found" in results[1].content, results
@@ -240,7 +242,7 @@ async def test_an_attempt_made_again_asks_nothing_anew(
     assert kind.spec.open is not None and kind.spec.agent is not None
     chat = kind.spec.open(settings)
     agent = kind.spec.agent(Recorded(chat, store), settings)
-    server.script(kind.call(f"echo made > {SHOWN}/work/a.txt"), kind.call("cat a.txt; pwd"))
+    server.script(kind.call(f"echo made > {WORK}/a.txt"), kind.call("cat a.txt; pwd"))
     made = []
     async with chat:  # type: ignore[attr-defined]
         for name in ("one", "two"):
