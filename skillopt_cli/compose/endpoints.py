@@ -127,13 +127,27 @@ def check_roles(
     """One clear error before any call when a role's model cannot be reached as configured.
 
     Raises:
-        ConfigError: a role in `roles` lacks an address, a key or a model that its backend needs, or
-            a setting is heeded by no backend.
+        ConfigError: a role in `roles` has a backend that cannot play it, or lacks an address, a key
+            or a model that its backend needs, or a setting is heeded by no backend.
     """
     for role in roles:
+        check_plays(specs[role], role)
         _check_needs(settled, role, specs[role])
     if len(specs) == len(ROLES):
         _check_heeded(settled, specs)
+
+
+def check_plays(spec: BackendSpec, role: Role) -> None:
+    """Refuse a backend that cannot play a role.
+
+    Raises:
+        ConfigError: it cannot.
+    """
+    if role not in spec.roles:
+        raise ConfigError(
+            f"backend `{spec.name}` cannot be the {role}",
+            f"it plays {', '.join(sorted(spec.roles))}; see `skillopt backends list`",
+        )
 
 
 def _check_needs(settled: Resolved, role: Role, spec: BackendSpec) -> None:

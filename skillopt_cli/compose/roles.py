@@ -16,6 +16,7 @@ from skillopt_cli.backends.prices import known, price_of
 from skillopt_cli.backends.recorded import Recorded
 from skillopt_cli.backends.stack import CallPolicy, stack
 from skillopt_cli.backends.taped import Tape, Taped
+from skillopt_cli.compose.endpoints import check_plays
 from skillopt_cli.compose.lanes import Lanes
 from skillopt_cli.compose.secrets import names_a_key
 from skillopt_cli.compose.settings import ROLES, backend_name
@@ -125,11 +126,7 @@ def role_spec(config: RunConfig, role: Role) -> BackendSpec:
         ConfigError: the backend cannot play this role.
     """
     spec = load_backend(backend_name(config, role))
-    if role not in spec.roles:
-        raise ConfigError(
-            f"backend `{spec.name}` cannot be the {role}",
-            f"it plays {', '.join(sorted(spec.roles))}; see `skillopt backends list`",
-        )
+    check_plays(spec, role)
     return spec
 
 

@@ -17,7 +17,8 @@ def test_a_sample_is_written_once_and_can_be_trained_on() -> None:
     )
     trained = skillopt("train", "searchqa", *SMALLEST, "--split-dir", "data/searchqa-sample")
     assert trained.code == 0
-    assert "data/searchqa-sample" in trained.err.splitlines()[0]
+    (data,) = [line for line in trained.err.splitlines() if line.startswith("Data: ")]
+    assert "data/searchqa-sample" in data
     assert "exists already" in refused(2, "data", "sample", "searchqa").error
     assert skillopt("data", "sample", "searchqa", "--out", "d", "--json").json == {"folder": "d"}
 

@@ -135,10 +135,16 @@ def test_nothing_at_all_points_to_the_demo() -> None:
 
 
 def test_only_a_role_that_is_needed_must_be_reachable_or_exist() -> None:
-    variables = {"OPTIMIZER_BACKEND": "codex_exec", "TARGET_BACKEND": "simulated"}
+    variables = {"OPTIMIZER_BACKEND": "no_such", "TARGET_BACKEND": "simulated"}
     settled(replace(RUN, roles=("target",)), **variables)
     error = refused(**variables)
-    assert error.message == "there is no backend `codex_exec` (environment OPTIMIZER_BACKEND)"
+    assert error.message == "there is no backend `no_such` (environment OPTIMIZER_BACKEND)"
+
+
+def test_a_backend_that_cannot_play_a_role_is_told_before_what_it_lacks() -> None:
+    error = refused(OPTIMIZER_BACKEND="codex_exec", TARGET_BACKEND="simulated")
+    assert error.message == "backend `codex_exec` cannot be the optimizer"
+    assert "it plays target" in error.hint
 
 
 @pytest.mark.parametrize(
