@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -306,13 +307,19 @@ async def test_a_stopped_program_is_broken(tmp_path: Path) -> None:
     assert made.error.startswith("it was stopped: the workspace grew")
 
 
+@pytest.fixture
+def own_temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A place for temporary files, short enough for a socket, in which nothing may be left."""
+    place = Path(tempfile.mkdtemp(prefix="own-"))
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    yield
+    place.rmdir()
+
+
 @pytest.mark.parametrize("many", [20, pytest.param(200, marks=pytest.mark.slow)])
 async def test_attempts_leave_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int
+    tmp_path: Path, own_temporary: None, many: int
 ) -> None:
-    # A place of its own, short enough for a socket: other tests use the common one meanwhile.
-    temporary = Path(tempfile.mkdtemp(prefix="own-"))
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     program = stub(tmp_path / "codex", codex_says("Anna Lee"), asks=CODEX_ASKS)
     assert codex_exec.SPEC.agent is not None
     agent = codex_exec.SPEC.agent(FunctionChat(model), role(path=str(program)))
@@ -331,7 +338,6 @@ async def test_attempts_leave_nothing_behind(
     assert [ending for some in endings for ending in some] == ["answered"] * many
     assert list((tmp_path / "attempts").iterdir()) == []
     assert (me.num_fds(), len(me.children(recursive=True))) == before
-    temporary.rmdir()  # fails unless it is empty
     assert len(asyncio.all_tasks()) == 1
     left = [
         p for p in psutil.process_iter(["cmdline"]) if str(program) in (p.info["cmdline"] or [])
