@@ -140,7 +140,9 @@ def _state(row: Row) -> str:
     if row["error"]:
         return f"broken: {row['error']}"
     if row["missing"]:
-        extra = f" (pip install 'skillopt-cli[{row['extra']}]')" if row["extra"] else ""
+        # A variable that is not set comes with no package.
+        installable = row["extra"] and not row["missing"].endswith("is not set")
+        extra = f" (pip install 'skillopt-cli[{row['extra']}]')" if installable else ""
         return f"missing: {row['missing']}{extra}"
     present = sorted({name for found in row["present"].values() for name in found.values()})
     return f"ready: {', '.join(present)}" if present else "ready"
