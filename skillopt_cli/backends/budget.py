@@ -14,6 +14,7 @@ from skillopt_cli.backends.wrapper import Wrapper
 from skillopt_cli.core.caps import FLAGS, MARKS, Cap, Reserve, Use
 from skillopt_cli.core.errors import BudgetExhausted
 from skillopt_cli.core.events import (
+    BUDGET,
     BudgetSpent,
     CallFailed,
     CallMade,
@@ -206,7 +207,7 @@ class Budget:
         reason = (
             f"{cap} cannot pay for baseline, one step and final test: nothing is kept for the test"
         )
-        self._emit(Degraded("budget", reason))
+        self._emit(Degraded(BUDGET, reason))
 
     def _look_for_gaps(self, event: CallMade | CallFailed) -> None:
         """Notice a call that does not tell what a cap must know of it."""
@@ -223,7 +224,7 @@ class Budget:
             self._said.add("gaps")
             what = "tokens" if spent.silent else "price"
             reason = f"{what} of a call unknown: for {cap.name} it counts as the dearest one so far"
-            self._emit(Degraded("budget", reason))
+            self._emit(Degraded(BUDGET, reason))
 
     def _announce_marks(self) -> None:
         use = self.use

@@ -170,7 +170,7 @@ class _Step:
                 self.spent[call.stage] = booked + Spent.of(call)
             case RolloutFinished(ending="broken"):
                 self.broken += 1
-            case Degraded(where=where, reason=reason):
+            case Degraded(where=where, reason=reason) as said if said.of_step:
                 self.degraded.append(f"{where}: {reason}")
             case event if isinstance(event, _RESULTS):
                 # An epoch's end may measure and decide once more under the number of its last step.

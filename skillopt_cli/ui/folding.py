@@ -180,7 +180,7 @@ def _result(view: RunView, event: ResultFact) -> RunView:
 
 def _degraded(view: RunView, event: ev.Degraded) -> RunView:
     step = view.working
-    if step is not None:
+    if step is not None and event.of_step:
         said = (*step.degraded, f"{event.where}: {event.reason}")
         view = view.noted(step.number, degraded=said)
     key = (view.at, event.where)

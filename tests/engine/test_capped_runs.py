@@ -14,6 +14,7 @@ from skillopt_cli.config.model_section import SimulatedConfig
 from skillopt_cli.core.caps import FLAGS, Use
 from skillopt_cli.core.errors import BackendUnusable, BudgetExhausted, ServerFailed
 from skillopt_cli.core.events import (
+    BUDGET,
     BudgetSpent,
     Degraded,
     GateDecided,
@@ -21,6 +22,7 @@ from skillopt_cli.core.events import (
     RunFailed,
     RunFinished,
     StageStarted,
+    Stamped,
     TestMeasured,
 )
 from skillopt_cli.core.ledger import ledger_of
@@ -194,6 +196,17 @@ def test_a_cap_on_time(whole: Whole, minutes: float) -> None:
     assert first.error.message.startswith(f"max_minutes of {minutes}")
     assert Life(store).code == 0
     assert outcome(store) == whole.outcome
+
+
+def test_what_is_said_of_caps_is_in_no_record_of_a_step(whole: Whole) -> None:
+    store = MemoryStore()
+    store.append(Stamped(1, 0.0, Degraded(BUDGET, "nothing is kept")))
+    facts = [fact.event for fact in whole.store.facts()]
+    for number, event in enumerate(facts, 2):
+        store.append(Stamped(number, 0.0, event))
+        if isinstance(event, StageStarted):
+            store.append(Stamped(number, 0.0, Degraded(BUDGET, "nothing is kept")))
+    assert all(record["degraded"] == [] for record in fold_history(store.facts()))
 
 
 def test_exactly_what_a_run_needs_is_enough(whole: Whole) -> None:

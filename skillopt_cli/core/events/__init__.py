@@ -43,6 +43,7 @@ from skillopt_cli.core.events.step import (
     StepStarted,
 )
 from skillopt_cli.core.events.work import (
+    BUDGET,
     BudgetSpent,
     CallFailed,
     CallMade,
@@ -58,6 +59,7 @@ from skillopt_cli.core.events.work import (
 )
 
 __all__ = [
+    "BUDGET",
     "AppendixWritten",
     "BaselineMeasured",
     "BatchScored",

@@ -158,6 +158,10 @@ class BudgetSpent:
     kind: Literal["budget_spent"] = "budget_spent"
 
 
+BUDGET = "budget"
+"""`Degraded.where` of what is said of caps."""
+
+
 @dataclass(frozen=True, slots=True)
 class Degraded:
     """Something went on in a weaker way than asked for; counted in the summary."""
@@ -165,3 +169,8 @@ class Degraded:
     where: str
     reason: str
     kind: Literal["degraded"] = "degraded"
+
+    @property
+    def of_step(self) -> bool:
+        """Whether it is about the step under way; what is said of the budget is about the run."""
+        return self.where != BUDGET
