@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from skillopt_cli.backends.chat_completions import shape
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import RequestRefused, ServerFailed
-from skillopt_cli.core.task import ChatReply, ToolCall, Usage
+from skillopt_cli.core.task import ChatReply, Usage
 
 _FINISH = {
     "end_turn": "stop",

@@ -8,7 +8,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from skillopt_cli.core.task import ChatRequest, Image, Message, ToolCall
+from skillopt_cli.backends.images import placed
+from skillopt_cli.core.episode import ToolCall
+from skillopt_cli.core.task import ChatRequest, Image, Message
 
 Thinking = Literal["server_default", "enabled", "disabled"]
 Encode = Callable[[Image], str]
@@ -138,19 +140,21 @@ def _blocks(message: Message, encode: Encode) -> list[dict[str, Any]]:
     if message.role == "tool":
         result = {"type": "tool_result", "tool_use_id": message.call_id}
         return [result | {"content": message.content} if message.content else result]
-    text = [{"type": "text", "text": message.content}] if message.content.strip() else []
-    pictures = [
-        {
-            "type": "image",
-            "source": {"type": "base64", "media_type": image.media_type, "data": encode(image)},
-        }
-        for image in message.images
+    shown = [
+        {"type": "text", "text": part} if isinstance(part, str) else _picture(part, encode)
+        for part in placed(message)
+        if not isinstance(part, str) or part.strip()
     ]
     wishes = [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": _arguments(call)}
         for call in message.tool_calls
     ]
-    return [*text, *pictures, *wishes]
+    return [*shown, *wishes]
+
+
+def _picture(image: Image, encode: Encode) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": image.media_type, "data": encode(image)}
+    return {"type": "image", "source": source}
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""A chat model as an agent: one turn, the skill in the system message."""
+"""A chat model as an agent: the skill in the system message, and as many turns as it takes."""
 
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass
 from typing import Self
 
 from skillopt_cli.core.errors import RequestRefused, TransientError
@@ -11,6 +12,7 @@ from skillopt_cli.core.task import (
     CUT_SHORT,
     Attempt,
     Brief,
+    ChatReply,
     ChatRequest,
     Ending,
     Message,
@@ -23,8 +25,10 @@ RENDERING = "chat_agent/1"
 
 
 class ChatAgent:
-    """An `AgentBackend` that attempts a brief with a single call to a chat model.
+    """An `AgentBackend` that attempts a brief in turns with a chat model.
 
+    Without an episode the first reply is the answer. With one, its tools are run and its replies
+    are said until the episode, or `Brief.max_turns`, ends the attempt.
     As an async context manager it opens and closes the chat backend, where that is one.
     """
 
@@ -38,22 +42,38 @@ class ChatAgent:
     async def attempt(self, brief: Brief, skill: SkillDocument, executor: Executor) -> Attempt:
         """Attempt a brief while holding `skill`, whose text is sent as it is.
 
-        An empty answer is the model's own failure (`gave_up`); a call that could not be made is
-        ours (`broken`).
+        An empty answer is the model's own failure (`gave_up`), as is using up the turns; a call
+        that could not be made is ours (`broken`).
 
         Raises:
             FatalBackendError: no attempt can succeed.
+            EpisodeFailed: the task's surroundings did.
         """
-        asked = render(brief, skill)
-        try:
-            reply = await self._chat.chat(ChatRequest(asked, stage=brief.stage, draw=brief.draw))
-        except (TransientError, RequestRefused) as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            return Attempt("", asked, Usage(), "broken", reason)
-        messages = (*asked, Message("assistant", reply.text))
-        ending: Ending = "answered" if reply.text.strip() else "gave_up"
-        why = CUT_SHORT if ending == "gave_up" and reply.finish == "length" else ""
-        return Attempt(reply.text, messages, reply.usage, ending, why)
+        instructions, *first = render(brief, skill)
+        talk = list(first)  # what the model sees beside its instructions
+        told = [instructions, *first]  # what was said in all
+        usage = Usage()
+        for turn in range(brief.max_turns):
+            request = ChatRequest(
+                (instructions, *talk),
+                stage=brief.stage,
+                draw=brief.draw,
+                turn=turn,
+                tools=brief.tools,
+            )
+            try:
+                reply = await self._chat.chat(request)
+            except (TransientError, RequestRefused) as error:
+                reason = " ".join(f"{type(error).__name__}: {error}".split())
+                return Attempt("", tuple(told), usage, "broken", reason)
+            usage += reply.usage
+            said = Message("assistant", reply.text, tool_calls=reply.tool_calls)
+            step = await _answered(brief, reply)
+            told += [said, *step.messages]
+            talk = list(step.messages) if step.afresh else [*talk, said, *step.messages]
+            if step.over:
+                return _ended(reply, tuple(told), usage)
+        return Attempt("", tuple(told), usage, "gave_up", f"it used up its {brief.max_turns} turns")
 
     async def __aenter__(self) -> Self:
         if isinstance(self._chat, AbstractAsyncContextManager):
@@ -69,3 +89,39 @@ def render(brief: Brief, skill: SkillDocument) -> tuple[Message, Message]:
     taught = f"## Skill\n{skill.text}" if skill.text.strip() else ""
     system = "\n\n".join(part for part in (brief.role, taught, brief.answer_format) if part)
     return Message("system", system), Message("user", brief.prompt, brief.images)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a reply led to. `over` ends the attempt."""
+
+    messages: tuple[Message, ...] = ()
+    afresh: bool = False
+    over: bool = False
+
+
+async def _answered(brief: Brief, reply: ChatReply) -> _Step:
+    """Run the tools a reply asks for, or tell the episode what it says."""
+    episode = brief.episode
+    if episode is None:
+        return _Step(over=True)
+    if not reply.tool_calls:
+        heard = await episode.hear(reply.text)
+        if heard is None:
+            return _Step(over=True)
+        return _Step((Message("user", heard.text),), heard.afresh)
+    messages = []
+    over = False
+    for call in reply.tool_calls:
+        # In order: one call may change what the next one finds.
+        result = await episode.use(call)
+        messages.append(Message("tool", result.text, call_id=call.id, failed=result.failed))
+        over = over or result.over
+    return _Step(tuple(messages), over=over)
+
+
+def _ended(reply: ChatReply, told: tuple[Message, ...], usage: Usage) -> Attempt:
+    """The attempt that ends with a reply. One that ends with a tool call need not say anything."""
+    ending: Ending = "answered" if reply.text.strip() or reply.tool_calls else "gave_up"
+    why = CUT_SHORT if ending == "gave_up" and reply.finish == "length" else ""
+    return Attempt(reply.text, told, usage, ending, why)

@@ -9,10 +9,11 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from skillopt_cli.backends.images import data_uri
+from skillopt_cli.backends.images import data_uri, placed
 from skillopt_cli.backends.negotiation import EFFORT_WITH_TOOLS
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import RequestRefused, ServerFailed
-from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, ToolCall, Usage
+from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, Usage
 
 _CAPS = ("max_tokens", "max_completion_tokens")
 
@@ -93,9 +94,12 @@ def _message(message: Message) -> dict[str, Any]:
         ]
         return {"role": message.role, "content": message.content or None, "tool_calls": calls}
     if message.images:
-        text = [{"type": "text", "text": message.content}] if message.content else []
-        return {"role": message.role, "content": [*text, *map(_picture, message.images)]}
+        return {"role": message.role, "content": [_part(part) for part in placed(message)]}
     return {"role": message.role, "content": message.content}
+
+
+def _part(part: str | Image) -> dict[str, Any]:
+    return {"type": "text", "text": part} if isinstance(part, str) else _picture(part)
 
 
 def _picture(image: Image) -> dict[str, Any]:

@@ -4,10 +4,30 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from pathlib import Path
 
 from skillopt_cli.core.errors import RequestRefused
-from skillopt_cli.core.task import Image
+from skillopt_cli.core.task import Image, Message
+
+_MARK = re.compile(r"(\[image (\d+)\])")
+
+
+def placed(message: Message) -> list[str | Image]:
+    """Texts and pictures of a message in reading order; no text is empty.
+
+    A picture follows its mark `[image n]`, which stays; those without one come after all text.
+    """
+    parts: list[str | Image] = [""]
+    left = dict(enumerate(message.images, 1))
+    read = 0
+    for mark in _MARK.finditer(message.content):
+        image = left.pop(int(mark[2]), None)
+        if image is not None:
+            parts += [message.content[read : mark.end()], image]
+            read = mark.end()
+    parts += [message.content[read:], *left.values()]
+    return [part for part in parts if part != ""]
 
 
 def base64_of(image: Image) -> str:

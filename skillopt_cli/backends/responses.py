@@ -8,9 +8,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from skillopt_cli.backends.chat_completions import Sampling, shape
-from skillopt_cli.backends.images import data_uri
+from skillopt_cli.backends.images import data_uri, placed
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import RateLimited, RequestRefused, ServerFailed
-from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, ToolCall, Usage
+from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, Usage
 
 _ENDINGS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _PASSING = {"server_error", "vector_store_timeout"}
@@ -72,8 +73,7 @@ def _items(message: Message) -> Iterator[dict[str, Any]]:
             "output": message.content,
         }
     elif message.images:
-        text = [{"type": "input_text", "text": message.content}] if message.content else []
-        yield {"role": message.role, "content": [*text, *map(_picture, message.images)]}
+        yield {"role": message.role, "content": [_part(part) for part in placed(message)]}
     elif message.role != "system" and (message.content or not message.tool_calls):
         yield {"role": message.role, "content": message.content}
     for call in message.tool_calls:
@@ -83,6 +83,10 @@ def _items(message: Message) -> Iterator[dict[str, Any]]:
             "name": call.name,
             "arguments": call.arguments,
         }
+
+
+def _part(part: str | Image) -> dict[str, Any]:
+    return {"type": "input_text", "text": part} if isinstance(part, str) else _picture(part)
 
 
 def _picture(image: Image) -> dict[str, Any]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from skillopt_cli.benchmarks.choice import LETTERS, choices_fault, chosen
+from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import SPLITS, Attempt, Split, Task
 from skillopt_cli.core.words import count
-from skillopt_cli.ports import Benchmark
+from skillopt_cli.ports import Benchmark, Executor, Interactive, Judged
 
 Level = Literal["error", "warning", "info"]
 
@@ -42,13 +43,15 @@ class _Probe:
     gold: float | None
 
 
-async def check_data(benchmark: Benchmark, at_most: int = 200) -> list[Finding]:
+async def check_data(benchmark: Benchmark, executor: Executor, at_most: int = 200) -> list[Finding]:
     """Look for faults and shortcuts in a benchmark's data.
 
-    References are those its scorer reports as `Score.expected`.
+    References are those its scorer reports as `Score.expected`; where attempts have episodes, the
+    reference is played. What only a judge could score is left out.
 
     Args:
         benchmark: any benchmark, opened.
+        executor: where references are played.
         at_most: tasks to score, taken evenly over the splits; repeated and leaked tasks are looked
             for among all.
 
@@ -56,7 +59,7 @@ async def check_data(benchmark: Benchmark, at_most: int = 200) -> list[Finding]:
         Findings, errors first; empty when there is nothing to say.
     """
     tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
-    probes = [await _probe(benchmark, task) for task in _evenly(tasks, at_most)]
+    probes = [await _probe(benchmark, executor, task) for task in _evenly(tasks, at_most)]
     found = [
         *_scoring(probes),
         *_identities(tasks),
@@ -79,15 +82,30 @@ def _evenly(tasks: Mapping[Split, Sequence[Task]], at_most: int) -> Iterator[Tas
         yield from part[::stride]
 
 
-async def _probe(benchmark: Benchmark, task: Task) -> _Probe:
-    empty = await benchmark.score(task, Attempt(""))
+async def _probe(benchmark: Benchmark, executor: Executor, task: Task) -> _Probe:
+    empty = await _scored(benchmark, executor, task, "")
+    if isinstance(benchmark, Interactive):
+        proven = await benchmark.score(task, await benchmark.prove(task, executor))
+        return _Probe(task, empty.expected, empty.hard, proven.hard)
     if not empty.expected:
         return _Probe(task, (), empty.hard, None)
     gold = 0.0
     for reply in (empty.expected[0], f"<answer>{empty.expected[0]}</answer>"):
         if gold < 1.0:
-            gold = (await benchmark.score(task, Attempt(reply))).hard
+            gold = (await _scored(benchmark, executor, task, reply)).hard
     return _Probe(task, empty.expected, empty.hard, gold)
+
+
+async def _scored(benchmark: Benchmark, executor: Executor, task: Task, reply: str) -> Score:
+    """The score of a reply without any turn before it; nothing where a judge would be asked."""
+    attempt = Attempt(reply)
+    if isinstance(benchmark, Interactive):
+        async with benchmark.episode(task, executor) as episode:
+            attempt = replace(attempt, outcome=await episode.outcome(reply))
+    if not isinstance(benchmark, Judged):
+        return await benchmark.score(task, attempt)
+    asked = benchmark.ask_judge(task, attempt)
+    return asked if isinstance(asked, Score) else Score(0.0, 0.0)
 
 
 def _scoring(probes: Sequence[_Probe]) -> Iterator[Finding]:

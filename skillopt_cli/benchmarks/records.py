@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from skillopt_cli.benchmarks.csv_stream import csv_rows
 from skillopt_cli.benchmarks.json_stream import json_lines, json_list
 from skillopt_cli.core.errors import DataError
 
-SUFFIXES = (".json", ".jsonl")
+SUFFIXES = (".json", ".jsonl", ".csv")
 Unit = Literal["line", "record"]
 
 
@@ -19,7 +20,7 @@ class Record:
     """One record of a task file.
 
     Attributes:
-        number: its line in a .jsonl file, its position in a .json list; from 1.
+        number: its line in a .jsonl or .csv file, its position in a .json list; from 1.
     """
 
     data: Mapping[str, Any]
@@ -97,25 +98,27 @@ class Record:
 
 def place(path: Path, number: int) -> str:
     """File and position, for messages."""
-    unit: Unit = "line" if path.suffix == ".jsonl" else "record"
+    unit: Unit = "record" if path.suffix == ".json" else "line"
     return f"{path}, {unit} {number}"
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """The records of a .json or .jsonl file, in file order, one at a time.
+    """The records of a .json, .jsonl or .csv file, in file order, one at a time.
+
+    The first line of a .csv file names its columns; a record's values are texts then.
 
     Raises:
         DataError: the file is not readable, or something in it is not a record.
     """
-    values = json_lines(path) if path.suffix == ".jsonl" else json_list(path)
-    for number, value in values:
+    readers = {".jsonl": json_lines, ".csv": csv_rows}
+    for number, value in readers.get(path.suffix, json_list)(path):
         if not isinstance(value, dict):
             raise DataError(f"{place(path, number)}: {_type_name(value)} instead of an object")
         yield Record(value, path, number)
 
 
 def task_files(folder: Path) -> list[Path]:
-    """The .json and .jsonl files of a folder by name, without hidden files and split manifests."""
+    """The task files of a folder by name, without hidden files and split manifests."""
     return sorted(
         entry
         for entry in folder.iterdir()
@@ -138,13 +141,13 @@ def single_file(path: Path) -> Path:
             return found[0]
         names = ", ".join(file.name for file in found) or "none"
         raise DataError(
-            f"{path} must hold exactly one .json or .jsonl file, found: {names}",
+            f"{path} must hold exactly one .json, .jsonl or .csv file, found: {names}",
             "name the file itself, or use env.split_dir for a folder of three splits",
         )
     if not path.exists():
         raise DataError(f"{path.absolute()} does not exist")
     if path.suffix not in SUFFIXES:
-        raise DataError(f"{path} is neither a .json nor a .jsonl file")
+        raise DataError(f"{path} is no .json, .jsonl or .csv file")
     return path
 
 

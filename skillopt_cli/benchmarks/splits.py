@@ -107,7 +107,7 @@ def split_files(folder: Path) -> dict[Split, Path]:
             raise DataError(f"{folder} has both selection/ and val/", "keep one of them")
         candidates = task_files(found[0])
         if not candidates:
-            raise DataError(f"{found[0]} holds no .json or .jsonl file", _LAYOUT)
+            raise DataError(f"{found[0]} holds no .json, .jsonl or .csv file", _LAYOUT)
         files[split] = candidates[0]
     return files
 

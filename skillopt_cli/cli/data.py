@@ -15,6 +15,7 @@ from skillopt_cli.cli.options import JsonOption
 from skillopt_cli.cli.show import show_json
 from skillopt_cli.cli.wishes import DATA, FILES, with_run_flags
 from skillopt_cli.compose.build import open_benchmark
+from skillopt_cli.compose.housing import passing_executor
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import DataError, UsageError
@@ -81,9 +82,11 @@ def prepare(
 @with_run_flags(*FILES, *DATA)
 def check(*, benchmark: Name, json: JsonOption = False, wishes: Wishes) -> None:
     """Check a benchmark's data: scoring, duplicates, leakage, sizes. Exits with 3 on an error."""
-    config = settle(replace(wishes, roles=()), read_environment()).config
+    environment = read_environment()
+    config = settle(replace(wishes, roles=()), environment).config
     opened = open_benchmark(config)
-    findings = asyncio.run(check_data(opened))
+    with passing_executor(config, environment) as executor:
+        findings = asyncio.run(check_data(opened, executor))
     if json:
         show_json([asdict(f) for f in findings])
     else:

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from skillopt_cli.backends.budget import Budget, Past
 from skillopt_cli.backends.doors import Doors
 from skillopt_cli.compose.conditions import record_conditions
+from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.housing import Place, open_executor
 from skillopt_cli.compose.prompts import effective_prompts
 from skillopt_cli.compose.replaying import Replay, one_at_a_time, replayed_models
@@ -128,15 +129,16 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         wiring = Wiring(order.environment, doors, store, budget, tapes.tape if tapes else None)
         benchmark = open_benchmark(config)
         training = order.skill is None
+        roles = roles_of(config, training=training)
         models = (
-            open_models(config, wiring, with_optimizer=training)
+            open_models(config, wiring, roles)
             if order.replay is None
             else replayed_models(
                 config,
                 Replay(order.replay, order.environment),
                 journal,
                 store,
-                with_optimizer=training,
+                roles,
             )
         )
         place = Place(folder, Path(workspaces), order.environment)
@@ -148,6 +150,7 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
             splits=splits_in_use(config, benchmark),
             target=models.target,
             optimizer=models.optimizer,
+            judge=models.judge,
             executor=executor,
             store=store,
             emit=emit,
@@ -189,10 +192,13 @@ def gate_rule(config: RunConfig) -> GateRule:
 
 
 def _check_abilities(run: Run) -> None:
-    lacking = run.benchmark.needs - run.target.offers
+    lacking = [
+        need for need in run.benchmark.needs if run.target.offers.isdisjoint(need.split("|"))
+    ]
     if lacking:
+        wanted = ", ".join(sorted(need.replace("|", " or a ") for need in lacking))
         raise ConfigError(
-            f"benchmark `{run.benchmark.name}` needs {', '.join(sorted(lacking))},"
+            f"benchmark `{run.benchmark.name}` needs {wanted},"
             f" which the target `{run.target.name}` does not offer",
             "choose another --target-backend; see `skillopt backends list`",
         )

@@ -17,12 +17,14 @@ from skillopt_cli.config.scalars import is_null
 from skillopt_cli.config.synonyms import ours
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import Role
-from skillopt_cli.plugins import BACKENDS, load_backend, names
+from skillopt_cli.plugins import BACKENDS, load_backend, load_benchmark, names
 from skillopt_cli.ports import BackendSpec
 
 DEFAULT_BACKEND = "openai_compatible"
 AZURE_BACKEND = "openai_chat"
+JUDGE: Role = "judge"
 ROLES: tuple[Role, ...] = ("optimizer", "target")
+"""The roles of every run; a benchmark may add the judge."""
 
 BACKEND_VARIABLE = "{ROLE}_BACKEND"
 MODEL_VARIABLE = "{ROLE}_DEPLOYMENT"
@@ -54,9 +56,24 @@ def backend_name(config: RunConfig, role: Role) -> str:
     return str(effective(config, role, "backend") or DEFAULT_BACKEND)
 
 
+def own_settings(config: RunConfig, role: Role) -> RoleConfig:
+    """A role's own settings. A judge that names neither backend nor model is the optimizer."""
+    own: RoleConfig = getattr(config.model, role)
+    if role != "judge" or own.backend or own.name:
+        return own
+    given = {name: value for name, value in own.model_dump().items() if value not in (None, "")}
+    return config.model.optimizer.model_copy(update=given)
+
+
+def roles_of(config: RunConfig, *, training: bool = True) -> tuple[Role, ...]:
+    """The roles that a run asks: the judge where the benchmark has one."""
+    judged: tuple[Role, ...] = ("judge",) if load_benchmark(config.env.name).judged else ()
+    return (*(ROLES if training else ("target",)), *judged)
+
+
 def effective(config: RunConfig, role: Role, name: str) -> object:
     """A setting of a role: its own value, else the shared one, else None."""
-    own = getattr(getattr(config.model, role), name)
+    own = getattr(own_settings(config, role), name)
     return getattr(config.model, name, None) if own is None else own
 
 
@@ -66,12 +83,12 @@ def backend_layers(draft: Resolved, environment: Mapping[str, str]) -> Iterator[
     `OPTIMIZER_BACKEND` and `TARGET_BACKEND` name one. Where nothing does, the variable that holds
     the address decides, unless a flag or a variable of ours holds one.
     """
-    for role in ROLES:
+    for role in (*ROLES, JUDGE):
         named = BACKEND_VARIABLE.format(ROLE=role.upper())
         if _says(environment, named):
             yield _provider(named, role, "backend", environment[named].strip())
             continue
-        if effective(draft.config, role, "backend"):
+        if role == JUDGE or effective(draft.config, role, "backend"):
             continue
         if draft.rank(f"model.{role}.base_url", "model.base_url") > Strength.PROVIDER:
             continue
@@ -92,7 +109,8 @@ def playing(draft: Resolved, roles: Sequence[Role]) -> dict[Role, BackendSpec]:
     """
     loaded: dict[str, BackendSpec] = {}
     found: dict[Role, BackendSpec] = {}
-    for role in ROLES:
+    own_judge = getattr(draft.config.model, JUDGE) != RoleConfig()
+    for role in (*ROLES, JUDGE) if own_judge or JUDGE in roles else ROLES:
         name = backend_name(draft.config, role)
         spec = loaded.get(name) or _spec(draft, role, needed=role in roles)
         if spec is not None:
@@ -133,7 +151,7 @@ def check_roles(
     for role in roles:
         check_plays(specs[role], role)
         _check_needs(settled, role, specs[role])
-    if len(specs) == len(ROLES):
+    if all(role in specs for role in ROLES):
         _check_heeded(settled, specs)
 
 
@@ -143,6 +161,8 @@ def check_plays(spec: BackendSpec, role: Role) -> None:
     Raises:
         ConfigError: it cannot.
     """
+    if role == JUDGE and spec.open is not None and "optimizer" in spec.roles:
+        return
     if role not in spec.roles:
         raise ConfigError(
             f"backend `{spec.name}` cannot be the {role}",
@@ -170,7 +190,7 @@ def _check_heeded(settled: Resolved, specs: Mapping[Role, BackendSpec]) -> None:
     """Refuse settings that would be without effect."""
     for name in SPECIAL:
         for role, spec in specs.items():
-            own = getattr(getattr(settled.config.model, role), name)
+            own = getattr(own_settings(settled.config, role), name)
             if own is not None and name not in spec.honours:
                 raise _unheeded(settled, f"model.{role}.{name}", [spec.name])
         shared = getattr(settled.config.model, name)

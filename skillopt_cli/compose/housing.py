@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import skillopt_cli
 from skillopt_cli.compose.settings import backend_name
@@ -68,10 +70,22 @@ def open_executor(config: RunConfig, place: Place) -> tuple[Executor, tuple[Degr
             f"`run.executor` is `namespace`, which this machine cannot do: {reason}",
             "install bubblewrap and allow user namespaces, or set `run.executor=local`",
         )
-    if not spec.runs_programs:
+    if not (spec.runs_programs or load_benchmark(config.env.name).runs_programs):
         return local, ()
     weaker = f"its programs are not isolated and can read your files: {reason}"
     return local, (Degraded("target", weaker),)
+
+
+@contextmanager
+def passing_executor(config: RunConfig, environment: Mapping[str, str]) -> Iterator[Executor]:
+    """The executor of something that is no run and leaves nothing behind.
+
+    Raises:
+        ConfigError: as `open_executor`.
+    """
+    with TemporaryDirectory(prefix="skillopt-") as workspaces:
+        place = Place(Path(workspaces), Path(workspaces), environment)
+        yield open_executor(config, place)[0]
 
 
 def _absolute(path: str, place: Place) -> Path:

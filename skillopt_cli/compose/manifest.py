@@ -44,6 +44,7 @@ def manifest(run: Run, seed: SkillDocument) -> dict[str, Any]:
         "benchmark": f"{run.benchmark.name}/{run.benchmark.version}",
         "target": _digest(run.target.fingerprint),
         "optimizer": _digest(run.optimizer.fingerprint if run.optimizer else ""),
+        **({"judge": _digest(run.judge.fingerprint)} if run.judge else {}),
         "seed_skill": seed.digest,
         "prompts": {name: _digest(text) for name, text in sorted(run.prompts.items())},
         "splits": {
@@ -71,8 +72,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
 def drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """What changed between two manifests, a line each; versions may change freely."""
     changes = config_drift(old, new["config"])
-    for key in ("benchmark", "target", "optimizer", "seed_skill"):
-        if old[key] != new[key]:
+    for key in ("benchmark", "target", "optimizer", "judge", "seed_skill"):
+        if old.get(key) != new.get(key):
             changes.append(f"{key.replace('_', ' ')} is another one")
     for name in sorted({*old["prompts"], *new["prompts"]}):
         if old["prompts"].get(name) != new["prompts"].get(name):

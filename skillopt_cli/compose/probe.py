@@ -155,7 +155,7 @@ async def _ask(
     role = known.role
     budget = Budget((), Past(), lambda event: None)
     wiring = Wiring(environment, Doors(), MemoryStore(), budget)
-    models = open_models(_alone(config, role), wiring, with_optimizer=role == "optimizer")
+    models = open_models(_alone(config, role), wiring, dict.fromkeys(("target", role)))
     known = replace(known, model=models.live[role].name)
     async with AsyncExitStack() as stack:
         chat = models.live[role]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from skillopt_cli.backends.recorded import Recorded
 from skillopt_cli.backends.replayed import Outcome, Replayed, Script
-from skillopt_cli.compose.endpoints import ROLES, backend_name, effective
+from skillopt_cli.compose.endpoints import backend_name, effective
 from skillopt_cli.compose.roles import (
     DEFAULT_MAX_TOKENS,
     Models,
@@ -81,7 +81,7 @@ class Replay:
 
 
 def replayed_models(
-    config: RunConfig, replay: Replay, journal: Journal, store: Store, *, with_optimizer: bool
+    config: RunConfig, replay: Replay, journal: Journal, store: Store, wanted: Sequence[Role]
 ) -> Models:
     """The models of a run as a recording has them, behind the journal that is filled from it.
 
@@ -91,7 +91,6 @@ def replayed_models(
     """
     source = replay.source
     recorded = read_header(source).roles
-    wanted: list[Role] = [role for role in ROLES if with_optimizer or role == "target"]
     specs = {role: role_spec(config, role) for role in wanted}
     for role in wanted:
         _refuse_others(source, role, recorded.get(role), counting_settings(config, role))
@@ -111,10 +110,10 @@ def replayed_models(
         )
     settings = _without_a_key(config, replay.environment)
     agent = agent_of(specs["target"], chats["target"], settings)
-    stages = specs["optimizer"].stages if with_optimizer else None
+    stages = specs["optimizer"].stages if "optimizer" in specs else None
     variants = stages if isinstance(stages, Variants) else WITH_MODEL
     names = {role: _called(specs[role].name, recorded[role].settings) for role in wanted}
-    return Models(agent, chats.get("optimizer"), variants, {}, {}, names)
+    return Models(agent, chats.get("optimizer"), chats.get("judge"), variants, {}, {}, names)
 
 
 def _without_a_key(config: RunConfig, environment: Mapping[str, str]) -> RoleSettings:

@@ -16,10 +16,10 @@ from skillopt_cli.backends.prices import known, price_of
 from skillopt_cli.backends.recorded import Recorded
 from skillopt_cli.backends.stack import CallPolicy, stack
 from skillopt_cli.backends.taped import Tape, Taped
-from skillopt_cli.compose.endpoints import check_plays
+from skillopt_cli.compose.endpoints import check_plays, own_settings
 from skillopt_cli.compose.lanes import Lanes
 from skillopt_cli.compose.secrets import names_a_key
-from skillopt_cli.compose.settings import ROLES, backend_name
+from skillopt_cli.compose.settings import backend_name
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.model_section import RetryConfig
 from skillopt_cli.config.section import Section
@@ -44,10 +44,11 @@ DEFAULT_MAX_TOKENS = 16384
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The two roles of a run.
+    """The models of a run.
 
     Attributes:
         optimizer: behind the journal; None when the optimizer needs no model.
+        judge: behind the journal; None when the benchmark needs none.
         live: each role's model not behind the journal, to be opened.
         checks: the same models with the few tries of a first check.
         names: what each role is called, for people.
@@ -55,6 +56,7 @@ class Models:
 
     target: AgentBackend
     optimizer: ChatBackend | None
+    judge: ChatBackend | None
     variants: Variants
     live: Mapping[Role, ChatBackend]
     checks: Mapping[Role, ChatBackend]
@@ -67,7 +69,7 @@ def role_settings(config: RunConfig, role: Role, environment: Mapping[str, str])
     Raises:
         ConfigError: the variable that should hold the key is not set.
     """
-    shared, own = config.model, getattr(config.model, role)
+    shared, own = config.model, own_settings(config, role)
 
     def pick(name: str) -> object:
         value = getattr(own, name)
@@ -80,7 +82,7 @@ def role_settings(config: RunConfig, role: Role, environment: Mapping[str, str])
     section = own_section(config, backend)
     honoured = load_backend(backend).honours
     temperature = pick("temperature")
-    attempting = role == "target"
+    attempting = role != "optimizer"
     return RoleSettings(
         role=role,
         model=own.name or backend,
@@ -151,8 +153,8 @@ class Wiring:
         return recorded if self.tape is None else Taped(recorded, role, self.tape)
 
 
-def open_models(config: RunConfig, wiring: Wiring, *, with_optimizer: bool) -> Models:
-    """The models of a run, each within its stack of wrappers; nothing is called yet.
+def open_models(config: RunConfig, wiring: Wiring, roles: Iterable[Role]) -> Models:
+    """The models of these roles, each within its stack of wrappers; nothing is called yet.
 
     Raises:
         ConfigError: a backend does not exist or does not fit its role.
@@ -165,9 +167,7 @@ def open_models(config: RunConfig, wiring: Wiring, *, with_optimizer: bool) -> M
     agent: AgentBackend | None = None
     variants = WITH_MODEL
     refused = refused_parameters(wiring.store.facts())
-    for role in ROLES:
-        if role == "optimizer" and not with_optimizer:
-            continue
+    for role in roles:
         spec = role_spec(config, role)
         settings = role_settings(config, role, wiring.environment)
         settings = _negotiating(settings, refused, wiring.budget.tell)
@@ -189,8 +189,10 @@ def open_models(config: RunConfig, wiring: Wiring, *, with_optimizer: bool) -> M
             f"backend `{backend_name(config, 'target')}` cannot attempt tasks",
             "see `skillopt backends list`",
         )
-    optimizer = wiring.journaled(live["optimizer"], "optimizer") if "optimizer" in live else None
-    return Models(agent, optimizer, variants, live, checks, names)
+    asked: dict[Role, ChatBackend] = {
+        role: wiring.journaled(chat, role) for role, chat in live.items() if role != "target"
+    }
+    return Models(agent, asked.get("optimizer"), asked.get("judge"), variants, live, checks, names)
 
 
 def agent_of(spec: BackendSpec, chat: ChatBackend, settings: RoleSettings) -> AgentBackend:

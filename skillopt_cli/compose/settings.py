@@ -78,12 +78,15 @@ def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
         )
     layers += backend_layers(draft, environment)
     draft = resolve(layers)
-    specs = playing(draft, wishes.roles)
+    roles = wishes.roles
+    if named and "target" in roles and load_benchmark(named).judged:
+        roles = (*roles, "judge")
+    specs = playing(draft, roles)
     layers += provider_layers(draft, environment, specs)
     settled = resolve(layers)
     Secrets.of(environment, settled.config).refuse(settled)
     _check_seed(settled)
-    check_roles(settled, specs, wishes.roles)
+    check_roles(settled, specs, roles)
     return settled
 
 

@@ -12,7 +12,6 @@ from skillopt_cli.backends.taped import Tape
 from skillopt_cli.compose.replaying import counting_settings, error_of, failure_of
 from skillopt_cli.compose.roles import Models, role_spec
 from skillopt_cli.compose.secrets import DiscreetStore, Secrets
-from skillopt_cli.compose.settings import ROLES
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import Role
@@ -130,9 +129,7 @@ def recorder(
 def recording_header(config: RunConfig, models: Models, benchmark: Benchmark) -> Header:
     """Who answers in this run, and to what."""
     roles: dict[Role, RecordedRole] = {}
-    for role in ROLES:
-        if role not in models.names:
-            continue
+    for role in models.names:
         chat = models.live.get(role)
         roles[role] = RecordedRole(
             name=chat.name if chat else role_spec(config, role).name,

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from skillopt_cli.config.imported_agents import AGENTS, TARGETS_ONLY, agent_reason, import_agent
-from skillopt_cli.config.layers import ROLES, typed
+from skillopt_cli.config.layers import typed
 from skillopt_cli.config.scalars import Written, settle_written
 from skillopt_cli.config.synonyms import ours
 
+ROLES = ("optimizer", "target")
+"""Those of the published system."""
 _OLD_ROLES = {"teacher": "optimizer", "student": "target"}
 _AZURE = "openai_chat"
 _BACKEND_OF = {

@@ -24,7 +24,7 @@ from skillopt_cli.core.errors import ConfigError
 
 DEFAULT = "default"
 ENVIRONMENT = "environment"
-ROLES = ("optimizer", "target")
+ROLES = ("optimizer", "target", "judge")
 _LONGEST_NAME = 40
 _SECRET_ENDS = ("_key", "token", "secret", "password")
 

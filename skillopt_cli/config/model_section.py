@@ -246,12 +246,14 @@ class PriceConfig(Section):
 
 
 class ModelConfig(Endpoint):
-    """Which models play the two roles. Values here are shared; a role's own value wins."""
+    """Which models play the roles. Values here are shared; a role's own value wins."""
 
     optimizer: RoleConfig = RoleConfig()
     """The model that reads trajectories and proposes edits."""
     target: RoleConfig = RoleConfig()
     """The frozen model whose skill is trained."""
+    judge: RoleConfig = RoleConfig()
+    """The model that judges answers, for benchmarks that need one; unset takes the optimizer."""
     retry: RetryConfig = RetryConfig()
     """Retries of failed calls."""
     prices: tuple[PriceConfig, ...] = ()
@@ -267,7 +269,7 @@ class ModelConfig(Endpoint):
     command: CommandConfig = CommandConfig()
     """Settings of the backend `command`."""
 
-    @field_validator("optimizer", "target", mode="before")
+    @field_validator("optimizer", "target", "judge", mode="before")
     @classmethod
     def _read_a_name(cls, value: Any) -> Any:
         return {"name": value} if isinstance(value, str) else value

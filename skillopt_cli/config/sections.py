@@ -125,6 +125,8 @@ class EvaluationConfig(Section):
     """Selection tasks to use; 0 takes all."""
     test_env_num: int = Field(0, ge=0)
     """Test tasks to use; 0 takes all."""
+    judge_twice: float = Field(0.1, ge=0, le=1)
+    """Share of judged answers that are judged a second time, to tell how far a judge is steady."""
     eval_test: bool = True
     """Measure seed, best and final skill on the test split at the end."""
     eval_no_skill: bool = False

@@ -68,11 +68,13 @@ class Use:
     def cost(self, work: Work, cap: str) -> float | None:
         """What `work` will use of a cap, by this run's own averages; None before there are any.
 
-        A rollout is one rollout and, until the run knows better, one call.
+        A rollout is one rollout and, until the run knows better, one call. What its judge is asked
+        is part of it.
         """
         if cap == "max_rollouts":
             return work.rollouts
-        target, optimizer = self.ledger.at_work("target"), self.ledger.at_work("optimizer")
+        target = self.ledger.at_work("target") + self.ledger.at_work("judge")
+        optimizer = self.ledger.at_work("optimizer")
         made = self.ledger.rollouts
         if cap == "max_calls":
             return work.rollouts * (target.calls / made if made else 1.0) + work.asks

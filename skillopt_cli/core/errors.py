@@ -20,6 +20,7 @@ SkillOptError                       1   our bug, when raised bare
 │   │   ├── NetworkFailed           4
 │   │   └── CallTimedOut            4
 │   └── RequestRefused              4   this request can never succeed, others may
+├── EpisodeFailed                   1   a task's surroundings, as a scorer: makes the attempt broken
 ├── BudgetExhausted                 5   a cap was reached; resumable with a higher one
 ├── Indecisive                      6   too few scored attempts to decide anything
 ├── NoImprovement                  10   only with --require-improvement
@@ -150,6 +151,10 @@ class CallTimedOut(TransientError):
 
 class RequestRefused(BackendError):
     """The service refuses this very request, such as a prompt beyond its context window."""
+
+
+class EpisodeFailed(SkillOptError):
+    """A task's surroundings or its scorer failed: the attempt is broken and the run goes on."""
 
 
 class BudgetExhausted(SkillOptError):

@@ -116,6 +116,12 @@ class Ledger:
             most_usd=max(self.most_usd, spent.usd or 0.0),
         )
 
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The roles a run has: the judge is one where it was asked."""
+        judged = any(role == "judge" for role, _ in self.rows)
+        return ("target", "optimizer", "judge") if judged else ("target", "optimizer")
+
     def by_role(self, role: Role) -> Spent:
         """What a role's calls cost."""
         return sum((spent for (of, _), spent in self.rows.items() if of == role), Spent())

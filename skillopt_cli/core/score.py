@@ -14,6 +14,20 @@ MetricName = Literal["hard", "soft", "mixed"]
 
 
 @dataclass(frozen=True, slots=True)
+class Private:
+    """What a scorer knows that no model may: a judge's words, a test's text, a checker's pattern.
+
+    Kept in the trajectory's file for people. A type of its own, so that it cannot be mistaken for
+    feedback.
+    """
+
+    text: str = ""
+
+    def __str__(self) -> str:
+        return "(private)"
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """How right an answer is.
 
@@ -22,12 +36,14 @@ class Score:
         soft: partial credit, in [0, 1].
         feedback: what a person would be told; the only text of a scorer that reflection sees.
         expected: reference answers that may be shown, for *train* tasks, to reflection.
+        private: for people only.
     """
 
     hard: float
     soft: float
     feedback: str = ""
     expected: tuple[str, ...] = ()
+    private: Private = field(default_factory=Private)
 
     def __post_init__(self) -> None:
         for name, value in (("hard", self.hard), ("soft", self.soft)):

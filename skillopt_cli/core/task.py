@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from skillopt_cli.core.episode import Episode, ToolCall
+
 Split = Literal["train", "selection", "test"]
 SPLITS: tuple[Split, ...] = ("train", "selection", "test")
 
@@ -64,6 +66,30 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    """A function a model may ask for; `parameters` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFile:
+    """A file or folder that belongs to a task, copied to where an agent's program works.
+
+    Attributes:
+        path: where it is read.
+        name: its place relative to the agent's working folder, such as "input.xlsx".
+        digest: hex SHA-256 that identifies what it holds.
+    """
+
+    path: str
+    name: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Brief:
     """All that a target may know of a task: no reference, no scorer.
 
@@ -72,7 +98,12 @@ class Brief:
         sections: the task itself, in reading order.
         answer_format: how a chat target marks its final answer; completions use the cue.
         answer_cue: what stands before the answer in a completion, such as "Answer".
-        images: shown after the sections, to targets that offer "images".
+        images: shown to targets that offer "images"; see `Message`.
+        tools: functions a target that offers "tools" may call.
+        max_turns: replies at most, from 1.
+        files: for targets that offer "workspace": agents' programs.
+        answer_file: the file there that holds the answer, where the reply itself does not.
+        episode: what tools do and replies lead to; None where the first reply is the answer.
         draw: which sample of the target's behaviour is wanted (0 when measuring).
         stage: what the attempt is for, for the ledger; never sent.
     """
@@ -83,8 +114,13 @@ class Brief:
     answer_format: str = ""
     answer_cue: str = "Answer"
     images: tuple[Image, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    max_turns: int = 1
+    files: tuple[TaskFile, ...] = ()
+    answer_file: str = ""
     draw: int = 0
     stage: str = "rollout"
+    episode: Episode | None = field(default=None, compare=False, repr=False)
 
     @property
     def prompt(self) -> str:
@@ -97,34 +133,12 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """A function a model may ask for; `parameters` is the JSON schema of its arguments."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A model's wish to have a tool run.
-
-    Attributes:
-        id: ties the result to the wish; unique within a conversation.
-        arguments: JSON text as the model wrote it, which may be malformed.
-    """
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
 class Message:
     """One turn of a conversation.
 
     Attributes:
-        images: pictures after the text, of a user's turn.
+        images: pictures of a user's turn. The n-th one follows the mark `[image n]` in the text,
+            or the whole text where that has no such mark.
         tool_calls: what an assistant's turn asks for.
         call_id: which wish a turn of role "tool" answers.
         failed: whether such a turn tells of a failure; known of agents' programs only.
@@ -179,6 +193,7 @@ class Attempt:
         error: why it is broken, or gave up where that is known; one line.
         skill_loaded: whether an agent's program brought the skill before its model; None where that
             cannot be known, or there was no skill.
+        outcome: what it left behind beside its answer, for the scorer; JSON values.
         trace: what an agent's program told of its work, as it told it; kept beside the attempt for
             people, never journaled.
     """
@@ -189,6 +204,7 @@ class Attempt:
     ending: Ending = "answered"
     error: str = ""
     skill_loaded: bool | None = None
+    outcome: Mapping[str, Any] = field(default_factory=dict)
     trace: str = field(default="", compare=False)
 
 

@@ -8,13 +8,23 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from skillopt_cli.core.errors import SkillOptError
+from skillopt_cli.core.errors import (
+    BudgetExhausted,
+    EpisodeFailed,
+    FatalBackendError,
+    RequestRefused,
+    SkillOptError,
+    TransientError,
+)
 from skillopt_cli.core.events import Degraded, RolloutFinished, StageName
 from skillopt_cli.core.names import safe_name
 from skillopt_cli.core.score import Score, Trajectory
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import CUT_SHORT, Attempt, Message, Task
+from skillopt_cli.core.task import CUT_SHORT, Attempt, Brief, Message, Task
+from skillopt_cli.ports import Interactive, Judged
+from skillopt_cli.stages.judging import judged
 from skillopt_cli.stages.run import Run
+from skillopt_cli.stages.surroundings import surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +123,30 @@ def rollout_key(run: Run, skill: SkillDocument, task: Task, draw: int) -> str:
         run.benchmark.name,
         run.benchmark.version,
         str(draw),
+        *((run.judge.fingerprint,) if run.judge is not None else ()),
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 async def _make(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) -> Trajectory:
     brief = run.benchmark.brief(task).drawn(purpose.draw, purpose.stage)
-    made = await run.target.attempt(brief, skill, run.executor)
+    try:
+        made = await _attempted(run, skill, task, brief)
+    except EpisodeFailed as error:
+        return _unscored(task, Attempt(""), f"its surroundings failed: {error.message}")
     if made.ending == "broken":
         return Trajectory(task, made, None)
     if made.ending == "gave_up":
         return Trajectory(task, made, Score(0.0, 0.0, made.error or "no answer was given"))
     try:
-        score = await run.benchmark.score(task, made)
+        if isinstance(run.benchmark, Judged):
+            score = await judged(run, run.benchmark, task, made, purpose.stage)
+        else:
+            score = await run.benchmark.score(task, made)
+    except (FatalBackendError, BudgetExhausted):
+        raise
+    except (TransientError, RequestRefused) as error:
+        return _unscored(task, made, f"the judge gave no verdict: {error}")
     # A scorer may be a plug-in's and fail in any way; that says nothing about the answer, so the
     # attempt is broken, never wrong (method, decision 2).
     except Exception as error:
@@ -133,6 +154,17 @@ async def _make(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) ->
     if not isinstance(score, Score):
         return _unscored(task, made, f"scorer failed: it returned {score!r}, not a Score")
     return Trajectory(task, made, score)
+
+
+async def _attempted(run: Run, skill: SkillDocument, task: Task, brief: Brief) -> Attempt:
+    """The target's attempt, with what it left behind where the benchmark has episodes."""
+    if not isinstance(run.benchmark, Interactive):
+        return await run.target.attempt(brief, skill, run.executor)
+    async with surroundings(run.benchmark, task, run.executor) as episode:
+        made = await run.target.attempt(replace(brief, episode=episode), skill, run.executor)
+        if made.ending != "answered":
+            return made
+        return replace(made, outcome=await episode.outcome(made.answer))
 
 
 def _unscored(task: Task, made: Attempt, reason: str) -> Trajectory:
@@ -180,6 +212,8 @@ def _document(trajectory: Trajectory) -> str:
             "hard": score.hard if score else None,
             "soft": score.soft if score else None,
             "feedback": score.feedback if score else "",
+            **({"private": score.private.text} if score and score.private.text else {}),
+            **({"outcome": made.outcome} if made.outcome else {}),
             **({} if made.skill_loaded is None else {"skill_loaded": made.skill_loaded}),
             "usage": {
                 "calls": usage.calls,

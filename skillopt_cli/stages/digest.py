@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from skillopt_cli.core.task import Message
 
@@ -11,6 +12,7 @@ BUDGET = 8_000
 """Characters of a digest."""
 _STEP = 700
 _FAILING = 2_000
+_SEVERAL = 2
 """Characters of a step, and of the one that matters most."""
 
 
@@ -32,13 +34,14 @@ class Step:
 
 
 def digest(messages: Sequence[Message], budget: int = BUDGET) -> str:
-    """The steps of an attempt; empty for one in which no tool was used.
+    """The steps of an attempt; empty for one with a single reply and no tool.
 
     The step that failed last is always there, else the last step; then the first and the last, then
     the others from the end on, as long as there is room. What is left out is said.
     """
     steps = list(_steps(messages))
-    if not any(message.tool_calls for message in messages):
+    replies = [message for message in messages if message.role == "assistant"]
+    if len(replies) < _SEVERAL and not any(message.tool_calls for message in replies):
         return ""
     failing = next((i for i in reversed(range(len(steps))) if steps[i].failed), len(steps) - 1)
     chosen: dict[int, str] = {}
@@ -77,11 +80,12 @@ def _with_gaps(chosen: dict[int, str], count: int) -> Iterator[str]:
 
 def _steps(messages: Sequence[Message]) -> Iterator[Step]:
     results = {message.call_id: message for message in messages if message.role == "tool"}
-    for message in messages:
+    for message, following in zip_longest(messages, messages[1:]):
         if message.role != "assistant":
             continue
         if message.content.strip():
-            yield Step(f"said: {message.content.strip()}")
+            told = following.content if following and following.role == "user" else ""
+            yield Step(f"said: {message.content.strip()}", told)
         for call in message.tool_calls:
             result = results.get(call.id)
             text, failed = (result.content, result.failed) if result else ("(nothing)", True)

@@ -80,6 +80,7 @@ class Run:
     Attributes:
         splits: the tasks in use, after `train_size`, `sel_env_num` and `test_env_num`.
         optimizer: None when the stage variants need no model.
+        judge: None when the benchmark needs none.
         prompts: texts by name, overrides of the benchmark and of the user applied.
         step: the step being worked on, None outside steps (baseline, tests).
         folder: where copies for people go, relative to the run folder.
@@ -97,6 +98,7 @@ class Run:
     emit: Emit
     variants: Variants
     rule: GateRule
+    judge: ChatBackend | None = None
     prompts: dict[str, str] = field(default_factory=dict)
     step: StepPlan | None = None
     folder: str = ""

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from skillopt_cli.core.task import Message, ToolCall
+from skillopt_cli.core.episode import ToolCall
+from skillopt_cli.core.task import Message
 
 Json = Mapping[str, Any]
 

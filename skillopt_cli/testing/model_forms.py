@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import BackendError
-from skillopt_cli.core.task import ChatReply, ChatRequest, Message, ToolCall
+from skillopt_cli.core.task import ChatReply, ChatRequest, Message
 from skillopt_cli.testing.agent_requests import skill_wish, told_to_agent
 from skillopt_cli.testing.model_streams import message_stream, response_stream
 

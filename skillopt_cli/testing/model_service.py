@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from skillopt_cli.backends.simulated import Simulated
 from skillopt_cli.config.model_section import SimulatedConfig
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import AuthFailed, BackendError, RateLimited, UnknownModel
-from skillopt_cli.core.task import ChatReply, ToolCall, Usage
+from skillopt_cli.core.task import ChatReply, Usage
 from skillopt_cli.testing.model_forms import FORMS, Form, tokens
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.engine.bus import Bus, Subscriber
 from skillopt_cli.engine.session import Session
 from skillopt_cli.executors.local import LocalExecutor
-from skillopt_cli.ports import Benchmark, ChatBackend, Store
+from skillopt_cli.ports import Benchmark, ChatBackend, Judged, Store
 from skillopt_cli.stages import WITH_MODEL, Run, Variants
 from skillopt_cli.store.memory import MemoryStore
 from skillopt_cli.testing.toy import ToyBenchmark
@@ -52,7 +52,8 @@ class Toy:
 
     Attributes:
         settings: texts such as "train.batch_size=4", as for `--set`.
-        target, optimizer: the models; None takes a simulated one, set up by `model.simulated.*`.
+        target, optimizer, judge: the models; None takes a simulated one, as `model.simulated.*`
+            sets it up.
         variants: the optimizer's stages; those that ask a model unless said otherwise.
         clock: Unix time in seconds; stands still unless said otherwise.
     """
@@ -60,6 +61,7 @@ class Toy:
     settings: Sequence[str] = ()
     target: ChatBackend | None = None
     optimizer: ChatBackend | None = None
+    judge: ChatBackend | None = None
     benchmark: Benchmark = field(
         default_factory=lambda: ToyBenchmark({"train": 12, "selection": 8, "test": 6})
     )
@@ -124,6 +126,9 @@ def toy_session(
         "optimizer": _live(toy.optimizer, "optimizer", config, budget),
         "target": _live(toy.target, "target", config, budget),
     }
+    judging = isinstance(toy.benchmark, Judged)
+    if judging:
+        chats["judge"] = _live(toy.judge, "judge", config, budget)
     run = Run(
         config=config,
         plan=train_plan(config, toy.benchmark),
@@ -131,6 +136,7 @@ def toy_session(
         splits=splits_in_use(config, toy.benchmark),
         target=ChatAgent(Recorded(chats["target"], store)),
         optimizer=Recorded(chats["optimizer"], store),
+        judge=Recorded(chats["judge"], store) if judging else None,
         executor=LocalExecutor(Path.cwd(), {}),
         store=store,
         emit=bus.emit,
@@ -145,7 +151,7 @@ def _live(chat: ChatBackend | None, role: Role, config: RunConfig, budget: Budge
     price = unknown
     if chat is None:
         chat, price = Simulated(config.model.simulated), free
-    workers = config.run.workers if role == "target" else config.gradient.analyst_workers
+    workers = config.gradient.analyst_workers if role == "optimizer" else config.run.workers
     policy = CallPolicy(role, workers, config.model.timeout or 60.0, config.model.retry, price)
     ceiling = config.run.max_concurrency
     return stack(chat, policy, Shared(asyncio.Semaphore(ceiling), Pacer(ceiling), budget, Doors()))

@@ -30,6 +30,9 @@ def take_call(view: RunView, event: CallFact) -> RunView:
             return view if known else replace(view, refused=(*view.refused, event))
         case ev.PaceChanged():
             return replace(view, pace={**view.pace, (event.provider, event.model): event})
+        case ev.JudgedTwice():
+            twice, agreed = view.judged_twice
+            return replace(view, judged_twice=(twice + 1, agreed + event.agree))
         case ev.BudgetSpent():
             return view  # what was spent is counted, and what may be is known from the start
     assert_never(event)

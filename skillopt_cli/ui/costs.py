@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, get_args
+from typing import Any
 
-from skillopt_cli.core.events import Role
 from skillopt_cli.core.ledger import Ledger, Spent
 from skillopt_cli.ui.limits import caps_of
 from skillopt_cli.ui.view import RunView
 
 Document = dict[str, Any]
-ROLES: tuple[Role, ...] = get_args(Role)
 
 
 def cost_entries(view: RunView) -> Document:
@@ -46,7 +44,7 @@ def cost_entries(view: RunView) -> Document:
         "usd_unknown_calls": total.unpriced,
         "token_summary": by_stage(view.ledger) | {"_total": spend_document(total)},
         "token_summary_by_role": {
-            role: spend_document(view.spent_by(role)) for role in sorted(ROLES)
+            role: spend_document(view.spent_by(role)) for role in sorted(view.ledger.roles)
         },
     }
 

@@ -107,8 +107,10 @@ def spend_lines(view: RunView) -> tuple[str, ...]:
     """What was spent, of which caps, and what went wrong; the latter only where there is any."""
     caps = ", ".join(words for words, _ in cap_words(view))
     trouble = trouble_words(view)
+    twice, agreed = view.judged_twice
     return (
         f"Spent: {spend_by_role(view)}",
+        *((f"Judge: {agreed} of {count(twice, 'second verdict')} agreed",) if twice else ()),
         *((f"Caps: {caps}",) if caps else ()),
         *((f"Trouble: {trouble}",) if trouble else ()),
     )
@@ -116,10 +118,10 @@ def spend_lines(view: RunView) -> tuple[str, ...]:
 
 def spend_by_role(view: RunView) -> str:
     """What each role's calls cost and, where both cost money, all together."""
-    roles = {role: view.spent_by(role) for role in ("target", "optimizer")}
+    roles = {role: view.spent_by(role) for role in view.ledger.roles}
     said = "; ".join(f"{role} {spend_words(spent)}" for role, spent in roles.items())
-    both = all(spent.usd for spent in roles.values())
-    return f"{said}; in all {money_words(view.spent)}" if both else said
+    several = sum(bool(spent.usd) for spent in roles.values()) > 1
+    return f"{said}; in all {money_words(view.spent)}" if several else said
 
 
 def trouble_words(view: RunView) -> str:

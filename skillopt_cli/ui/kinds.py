@@ -20,6 +20,7 @@ CallFact = (
     | ev.ParameterRefused
     | ev.PaceChanged
     | ev.BudgetSpent
+    | ev.JudgedTwice
 )
 StepFact = (
     ev.StepStarted

@@ -14,7 +14,7 @@ from skillopt_cli.ui.words import count, dollars, one_line
 def call_lines(event: CallFact) -> tuple[str, ...]:
     """The lines a fact about a call is worth; calls themselves are only counted."""
     match event:
-        case ev.CallMade() | ev.CallFailed() | ev.CallRetried():
+        case ev.CallMade() | ev.CallFailed() | ev.CallRetried() | ev.JudgedTwice():
             return ()
         case ev.ParameterRefused():
             return (f"Model `{one_line(event.model)}` {refused_words(event)}",)

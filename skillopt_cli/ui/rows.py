@@ -87,7 +87,7 @@ def epoch_rows(view: RunView) -> list[Text]:
 
 def cost_rows(view: RunView, width: int) -> Iterator[Text]:
     """What was spent, of which caps and how fast, and what went wrong."""
-    for role in ("target", "optimizer"):
+    for role in view.ledger.roles:
         yield line(("spent   ", "dim"), f"{role} {spend_words(view.spent_by(role))}")
     caps = cap_words(view)
     most = max((share for _, share in caps), default=0.0)

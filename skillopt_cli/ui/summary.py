@@ -58,6 +58,7 @@ def summarise(view: RunView) -> Document:
         "rollouts_saved": view.rollouts_saved,
         "broken": _broken(view),
         "degraded": view.degraded_by_place,
+        **_judge(view),
         **cost_entries(view),
         "drift_allowed": list(view.drift),
         "wall_time_s": round(view.wall_time, 3),
@@ -197,6 +198,14 @@ def _tests(view: RunView) -> Document:
 def delta(value: float | None, base: float | None) -> float | None:
     """How much a score gained, None when either is unknown."""
     return None if value is None or base is None else value - base
+
+
+def _judge(view: RunView) -> Document:
+    """How steady the judge is, where answers were judged a second time."""
+    twice, agreed = view.judged_twice
+    if not twice:
+        return {}
+    return {"judged_twice": {"answers": twice, "agreed": agreed, "share": agreed / twice}}
 
 
 def _broken(view: RunView) -> Document:

@@ -79,6 +79,7 @@ class RunView:
     last_retry: CallRetried | None = None
     failed: Mapping[str, int] = field(default_factory=dict)
     refused: tuple[ParameterRefused, ...] = ()
+    judged_twice: tuple[int, int] = (0, 0)
     pace: Mapping[tuple[str, str], PaceChanged] = field(default_factory=dict)
     made: int = 0
     recalled: int = 0

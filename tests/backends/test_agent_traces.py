@@ -9,7 +9,8 @@ import pytest
 from agent_rig import codex_lines, codex_says
 
 from skillopt_cli.backends.agents import claude_trace, codex_trace
-from skillopt_cli.core.task import Message, ToolCall
+from skillopt_cli.core.episode import ToolCall
+from skillopt_cli.core.task import Message
 from skillopt_cli.ports import Finished
 
 COMMAND = {

@@ -13,8 +13,9 @@ from skillopt_cli.backends.anthropic_wire import (
     refused_parameter,
     request_body,
 )
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import RequestRefused, ServerFailed
-from skillopt_cli.core.task import ChatRequest, Image, Message, Tool, ToolCall, Usage
+from skillopt_cli.core.task import ChatRequest, Image, Message, Tool, Usage
 
 PLAIN = MessageSampling("claude", 100)
 ASKED = ChatRequest((Message("system", "Be brief."), Message("user", "Hello.")), "rollout")

@@ -16,6 +16,7 @@ from loopback import Answer, loopback
 from pydantic import SecretStr
 
 from skillopt_cli.backends.claude_chat import open_claude_chat
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import (
     AuthFailed,
     BackendError,
@@ -28,7 +29,7 @@ from skillopt_cli.core.errors import (
     ServerFailed,
     UnknownModel,
 )
-from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, ToolCall, Usage
+from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, Usage
 from skillopt_cli.ports import RoleSettings
 from skillopt_cli.stages.contracts import FailureAnalysis
 

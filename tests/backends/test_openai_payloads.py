@@ -12,8 +12,9 @@ from pydantic import SecretStr
 from skillopt_cli.backends.openai_compatible import open_openai_compatible
 from skillopt_cli.backends.simulated import Simulated
 from skillopt_cli.config.model_section import SimulatedConfig
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import RequestRefused
-from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, ToolCall, Usage
+from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, Usage
 from skillopt_cli.ports import RoleSettings
 from skillopt_cli.testing.model_server import model_server
 

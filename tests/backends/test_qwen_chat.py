@@ -9,8 +9,9 @@ from loopback import Answer, loopback
 from pydantic import SecretStr
 
 from skillopt_cli.backends.qwen_chat import QWEN_URL, SPEC, open_qwen_chat
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import BackendError, RequestRefused, ServerFailed, UnknownModel
-from skillopt_cli.core.task import ChatReply, ChatRequest, Message, ToolCall, Usage
+from skillopt_cli.core.task import ChatReply, ChatRequest, Message, Usage
 from skillopt_cli.ports import RoleSettings
 
 ASKED = ChatRequest((Message("user", "Hello."),), "rollout")

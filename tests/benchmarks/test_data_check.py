@@ -6,6 +6,7 @@ from task_files import qa, write_splits
 
 from skillopt_cli.benchmarks import folder, searchqa
 from skillopt_cli.benchmarks.check import Finding, check_data
+from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.ports import BenchmarkRequest
 
 
@@ -19,7 +20,8 @@ async def findings(
 ) -> list[Finding]:
     spec = folder.SPEC if options else searchqa.SPEC
     split_dir = write_splits(tmp_path, *parts(records))
-    return await check_data(spec.open(BenchmarkRequest(split_dir=split_dir, options=options)))
+    benchmark = spec.open(BenchmarkRequest(split_dir=split_dir, options=options))
+    return await check_data(benchmark, LocalExecutor(tmp_path))
 
 
 def choice(n: int, right: int, options: Sequence[str] = ()) -> dict[str, Any]:
@@ -128,7 +130,7 @@ async def test_only_a_sample_is_scored(tmp_path: Path) -> None:
         return await original(task, attempt)
 
     benchmark.score = counted  # type: ignore[method-assign]
-    await check_data(benchmark, at_most=30)
+    await check_data(benchmark, LocalExecutor(tmp_path), at_most=30)
     assert len(asked) == 30
 
 

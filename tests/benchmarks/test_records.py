@@ -150,8 +150,36 @@ def test_a_folder_must_hold_exactly_one_task_file(tmp_path: Path) -> None:
 
 
 def test_other_names_and_missing_paths_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "tasks.csv").write_text("id\n", encoding="utf-8")
-    with pytest.raises(DataError, match="neither"):
-        single_file(tmp_path / "tasks.csv")
+    (tmp_path / "tasks.tsv").write_text("id\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"is no \.json, \.jsonl or \.csv file"):
+        single_file(tmp_path / "tasks.tsv")
     with pytest.raises(DataError, match="does not exist"):
         single_file(tmp_path / "nothing.json")
+
+
+def test_csv_rows_are_records_of_texts(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.csv"
+    path.write_text('\ufeffid,question\n1,"a, b\nc"\nx,d\n', encoding="utf-8")
+    first, second = read_records(path)
+    assert (dict(first.data), first.place) == (
+        {"id": "1", "question": "a, b\nc"},
+        f"{path}, line 3",
+    )
+    assert (second.identifier(), second.number) == ("x", 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must name each column once"),
+        ("id,id\n1,2\n", "must name each column once"),
+        ("id,q\n1\n", "line 2: the row has not 2 cells"),
+        ("id,q\n1,2,3\n", "line 2: the row has not 2 cells"),
+        ('id,q\n1,"2\n', "is not a CSV file in UTF-8"),
+    ],
+)
+def test_a_malformed_csv_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "tasks.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        list(read_records(path))

@@ -9,6 +9,7 @@ from skillopt_cli.benchmarks.searchqa.benchmark import CONTEXT_LIMIT, CUT_MARK, 
 from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.core.score import Score, Trajectory
 from skillopt_cli.core.task import Attempt, Task
+from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.ports import Benchmark, BenchmarkRequest
 from skillopt_cli.testing.benchmark import check_benchmark
 
@@ -29,8 +30,9 @@ async def test_the_bundled_sample_keeps_the_contract(sample: Benchmark) -> None:
     await check_benchmark(sample)
 
 
-async def test_the_bundled_sample_has_no_faults(sample: Benchmark) -> None:
-    assert [f for f in await check_data(sample, at_most=1000) if f.level != "info"] == []
+async def test_the_bundled_sample_has_no_faults(sample: Benchmark, tmp_path: Path) -> None:
+    found = await check_data(sample, LocalExecutor(tmp_path), at_most=1000)
+    assert [f for f in found if f.level != "info"] == []
 
 
 def test_the_seed_is_one_ordinary_sentence(sample: Benchmark) -> None:

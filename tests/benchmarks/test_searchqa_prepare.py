@@ -140,7 +140,7 @@ def test_prepared_data_is_complete_and_loads(outcomes: dict[str, Any], tmp_path:
         ("bad answers", "the record `t0` has no usable `answers`"),
         ("no field", "split `train` of `"),
         ("no field", "has no field `answers`"),
-        ("too few", "the data set has 10 distinct questions, fewer than the 2000 wanted"),
+        ("too few", "the data set has 10 usable records, 2000 are wanted"),
         ("hub", "cannot load the data set `lucadiliello/searchqa`: "),
         ("no folder", "cannot load the data set `"),
     ],

@@ -57,7 +57,7 @@ def test_a_missing_or_empty_split_is_refused(tmp_path: Path, missing: str) -> No
     write_json(tmp_path / missing / "items.json", [])
     assert refusal(split_dir=tmp_path).message.endswith(f"{missing}/items.json holds no tasks")
     (tmp_path / missing / "items.json").unlink()
-    assert "holds no .json or .jsonl file" in refusal(split_dir=tmp_path).message
+    assert "holds no .json, .jsonl or .csv file" in refusal(split_dir=tmp_path).message
     (tmp_path / missing).rmdir()
     error = refusal(split_dir=tmp_path)
     assert missing in error.message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config.layers import assignment_layers, resolve
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import Split, Task
+from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.testing import ToyBenchmark
 
 SIZES: dict[Split, int] = {"train": 6, "selection": 4, "test": 4}
@@ -40,20 +42,24 @@ def test_more_train_tasks_than_there_are_is_refused() -> None:
         splits_in_use(config, ToyBenchmark(SIZES))
 
 
-async def test_an_id_of_two_tasks_is_refused_and_found_by_the_check() -> None:
+async def test_an_id_of_two_tasks_is_refused_and_found_by_the_check(tmp_path: Path) -> None:
     benchmark = Repeating(SIZES)
     twice = benchmark.tasks("train")[0].id
     with pytest.raises(DataError, match=f"such as `{twice}`") as caught:
         splits_in_use(resolve([]).config, benchmark)
     assert "skillopt data check toy" in caught.value.hint
-    errors = [f.what for f in await check_data(benchmark) if f.level == "error"]
+    found = await check_data(benchmark, LocalExecutor(tmp_path))
+    errors = [f.what for f in found if f.level == "error"]
     assert f"1 task ids stand for more than one task: {twice}" in errors
 
 
 @pytest.mark.parametrize("split", ["train", "selection", "test"])
-async def test_an_empty_split_is_refused_and_found_by_the_check(split: Split) -> None:
+async def test_an_empty_split_is_refused_and_found_by_the_check(
+    split: Split, tmp_path: Path
+) -> None:
     benchmark = ToyBenchmark({**SIZES, split: 0})
     with pytest.raises(DataError, match=f"the {split} split of benchmark `toy` is empty"):
         splits_in_use(resolve([]).config, benchmark)
-    errors = [f.what for f in await check_data(benchmark) if f.level == "error"]
+    found = await check_data(benchmark, LocalExecutor(tmp_path))
+    errors = [f.what for f in found if f.level == "error"]
     assert f"the {split} split is empty" in errors

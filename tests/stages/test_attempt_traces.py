@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.events import RolloutFinished
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Attempt, Brief, Ending, Message, ToolCall
+from skillopt_cli.core.task import Attempt, Brief, Ending, Message
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.ports import Executor
 from skillopt_cli.stages import measure

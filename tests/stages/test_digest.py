@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.score import Score, Trajectory
-from skillopt_cli.core.task import Attempt, Message, ToolCall
+from skillopt_cli.core.task import Attempt, Message
 from skillopt_cli.stages.digest import BUDGET, clipped, digest
 from skillopt_cli.stages.material import trajectory_text
 from skillopt_cli.testing import ToyBenchmark

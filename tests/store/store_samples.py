@@ -24,6 +24,7 @@ SCALARS: dict[Any, st.SearchStrategy[Any]] = {
     float: st.floats(allow_nan=False),
     bool: st.booleans(),
     type(None): st.none(),
+    Any: st.one_of(TEXT, st.booleans(), st.integers(-9, 9), st.lists(TEXT, max_size=2)),
     Score: st.builds(
         Score, st.floats(0, 1), st.floats(0, 1), TEXT, st.lists(TEXT, max_size=2).map(tuple)
     ),

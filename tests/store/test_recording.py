@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.task import ChatReply, ToolCall, Usage
+from skillopt_cli.core.task import ChatReply, Usage
 from skillopt_cli.store.recording import (
     Ending,
     Failure,
@@ -88,7 +89,7 @@ def test_a_foreign_file_is_told(text: str | bytes) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"role": "judge"}, "role: "),
+        ({"role": "jury"}, "role: "),
         ({"reply": {"schema": 1}}, "its reply cannot be read"),
         ({"key": None}, "key: "),
         ({"failures": [{}]}, "failures.0.error: "),

@@ -194,6 +194,8 @@ def limited() -> list[ev.RunEvent]:
         ev.CallFailed("target", "rollout", "EmptyReply", Usage(1, 100, 0), 0.0002),
         ev.PaceChanged("openai_compatible", "tiny-model", 8, 95.0, "rate limited"),
         ev.BudgetSpent("max_usd", 0.0251, 0.05, 0.5),
+        ev.JudgedTwice(1, "rollout", "task-1", agree=True),
+        ev.JudgedTwice(1, "rollout", "task-2", agree=False),
     ]
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from skillopt_cli.backends.agents.codex_trace import json_lines
 from skillopt_cli.backends.agents.program import Told, broken, last_words
-from skillopt_cli.core.task import Message, ToolCall
+from skillopt_cli.core.episode import ToolCall
+from skillopt_cli.core.task import Message
 from skillopt_cli.ports import Finished
 
 _OUT_OF_TURNS = "error_max_turns"

@@ -28,6 +28,7 @@ from skillopt_cli.ports import ChatBackend, Executor, Finished
 RENDERING = "cli_agent/1"
 """Changes whenever the same brief and skill would be put before a program in other ways."""
 _ATTACHMENTS = "attachments"
+_LONGEST_ANSWER = 1 << 20
 
 
 class CliAgent:
@@ -37,7 +38,7 @@ class CliAgent:
     model, `chat` is asked once per attempt, before it begins.
     """
 
-    offers = frozenset({"images"})
+    offers = frozenset({"images", "workspace"})
 
     def __init__(self, chat: ChatBackend, program: Program) -> None:
         self.name = chat.name
@@ -62,6 +63,7 @@ class CliAgent:
                     layout = replace(layout, url=door.url, token=door.token)
                 prompt = self._program.prompt(brief, layout)
                 finished = await self._run(layout, prompt, executor, door)
+            left = await asyncio.to_thread(_left, layout, brief.answer_file)
         # As its model saw them: the folder is gone, and another one the next time.
         finished = replace(
             finished,
@@ -69,6 +71,8 @@ class CliAgent:
             stderr=finished.stderr.replace(str(layout.folder), SHOWN),
         )
         told = self._ending(finished, door)
+        if left is not None and told.ending == "answered":
+            told = replace(told, answer=left)
         return Attempt(
             answer=told.answer if told.ending == "answered" else "",
             messages=(Message("user", prompt), *told.messages),
@@ -112,6 +116,7 @@ class CliAgent:
             brief.answer_format,
             [image.digest for image in brief.images],
             skill.digest,
+            *([(file.name, file.digest) for file in brief.files] if brief.files else ()),
         ]
         content = json.dumps(asked, ensure_ascii=False)
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
@@ -178,4 +183,20 @@ def _prepared(layout: Layout, brief: Brief) -> Layout:
         (layout.work / _ATTACHMENTS).mkdir(exist_ok=True)
         shutil.copyfile(source, layout.work / name)
         files.append(name)
+    for file in brief.files:
+        place = layout.work / file.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if Path(file.path).is_dir():
+            shutil.copytree(file.path, place, symlinks=True)
+        else:
+            shutil.copyfile(file.path, place)
+        files.append(file.name)
     return replace(layout, files=tuple(files))
+
+
+def _left(layout: Layout, name: str) -> str | None:
+    """What stands in the file that holds the answer; None where there is no such file."""
+    path = layout.work / name
+    if not name or not path.is_file() or not path.resolve().is_relative_to(layout.work):
+        return None
+    return path.read_bytes()[:_LONGEST_ANSWER].decode(errors="replace")

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from skillopt_cli.backends.agents.program import Told, broken, last_words
-from skillopt_cli.core.task import Message, ToolCall
+from skillopt_cli.core.episode import ToolCall
+from skillopt_cli.core.task import Message
 from skillopt_cli.ports import Finished
 
 _SILENT = ("agent_message", "reasoning", "error")

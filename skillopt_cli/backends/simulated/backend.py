@@ -1,12 +1,15 @@
-"""The simulated chat backend, for both roles."""
+"""The simulated chat backend, for every role."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 from skillopt_cli.backends.simulated.faults import Faults
+from skillopt_cli.backends.simulated.judge import is_judgement, verdict
 from skillopt_cli.backends.simulated.optimizer import CONTRACTS, Asked, Leanings, propose
+from skillopt_cli.backends.simulated.players import player_of
 from skillopt_cli.backends.simulated.target import Habits, Reading, answer, read
 from skillopt_cli.backends.simulated.world import VERSION, chance
 from skillopt_cli.config.model_section import SimulatedConfig
@@ -22,11 +25,12 @@ _LATER = ("lapse_rate", "right_rate", "harmful_rate", "forget_rate")
 class Simulated:
     """A `ChatBackend` that plays the role the request is for, and fails where it is told to.
 
-    A request with the schema of an optimizer stage is answered by the optimizer; a message with
-    sections by the target; anything else, such as a preflight, with a short word.
+    A request with the schema of an optimizer stage is answered by the optimizer; a case with a
+    reference by the judge; other messages with sections by the target; anything else, such as a
+    preflight, with a short word. What is in a picture is never known.
     """
 
-    offers = frozenset({"json_schema"})
+    offers = frozenset({"images", "json_schema", "tools"})
 
     def __init__(self, config: SimulatedConfig, model: str = NAME) -> None:
         self.name = model
@@ -56,11 +60,21 @@ class Simulated:
         if self._config.latency_ms:
             await asyncio.sleep(self._config.latency_ms / 1000)
         malformed = self._faults.befall(request)
-        text = self._optimize(request) if _asks_optimizer(request) else self._attempt(request)
+        reply = self._reply(request)
         if malformed:
-            text = text[: len(text) * 2 // 3]
+            reply = ChatReply(reply.text[: len(reply.text) * 2 // 3])
         prompt = sum(len(message.content) for message in request.messages)
-        return ChatReply(text, Usage(1, _tokens(prompt), _tokens(len(text))))
+        written = len(reply.text) + sum(len(call.arguments) for call in reply.tool_calls)
+        return replace(reply, usage=Usage(1, _tokens(prompt), _tokens(written)))
+
+    def _reply(self, request: ChatRequest) -> ChatReply:
+        if _asks_optimizer(request):
+            return ChatReply(self._optimize(request))
+        system, user = _texts(request.messages)
+        if is_judgement(user):
+            return ChatReply(verdict(system, user))
+        player = player_of(request)
+        return player.play(request) if player else ChatReply(self._attempt(request))
 
     def _attempt(self, request: ChatRequest) -> str:
         system, user = _texts(request.messages)

@@ -21,6 +21,7 @@ from skillopt_cli.compose.diagnosis.machine import (
 from skillopt_cli.compose.diagnosis.models import check_addresses, check_answers, check_role
 from skillopt_cli.compose.diagnosis.places import check_journal, check_outputs, check_runs
 from skillopt_cli.compose.diagnosis.task_data import check_tasks, check_texts, check_use
+from skillopt_cli.compose.housing import passing_executor
 from skillopt_cli.compose.settings import ROLES, Wishes, settle
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import DEFAULT, Resolved
@@ -73,7 +74,7 @@ def exit_code(found: Sequence[Check]) -> int:
 
 async def _of_run(patient: Patient, resolved: Resolved) -> list[Check]:
     config, wishes, environment = resolved.config, patient.wishes, patient.environment
-    found = await _of_tasks(config)
+    found = await _of_tasks(config, environment)
     ready: list[Role] = []
     for role in ROLES:
         rows = await guarded(role, partial(check_role, role, wishes, config, environment))
@@ -91,7 +92,7 @@ async def _of_run(patient: Patient, resolved: Resolved) -> list[Check]:
     return found
 
 
-async def _of_tasks(config: RunConfig) -> list[Check]:
+async def _of_tasks(config: RunConfig, environment: Mapping[str, str]) -> list[Check]:
     if not config.env.name:
         return [odd("data", "no benchmark is named", "skillopt doctor searchqa")]
     opened: list[Benchmark] = []
@@ -102,7 +103,8 @@ async def _of_tasks(config: RunConfig) -> list[Check]:
 
     found = await guarded("data", load)
     for benchmark in opened:
-        found += await guarded("data", partial(check_tasks, benchmark))
+        with passing_executor(config, environment) as executor:
+            found += await guarded("data", partial(check_tasks, benchmark, executor))
         found += await guarded("tasks used", partial(check_use, config, benchmark))
         found += await guarded("seed skill", partial(check_texts, config, benchmark))
     return found

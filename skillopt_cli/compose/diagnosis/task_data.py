@@ -12,17 +12,17 @@ from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import SPLITS
-from skillopt_cli.ports import Benchmark
+from skillopt_cli.ports import Benchmark, Executor
 
 
-async def check_tasks(benchmark: Benchmark) -> list[Check]:
+async def check_tasks(benchmark: Benchmark, executor: Executor) -> list[Check]:
     """The splits suffice and do not leak, as `skillopt data check` looks at them."""
     sizes = [f"{len(benchmark.tasks(split))} {split}" for split in SPLITS]
     told = all(size in benchmark.source for size in sizes)
     counts = "" if told else f" ({' / '.join(sizes)})"
     found = [fine("data", f"{benchmark.name}: {benchmark.source}{counts}")]
     more = f"`skillopt data check {benchmark.name}` says more"
-    for finding in await check_data(benchmark):
+    for finding in await check_data(benchmark, executor):
         if finding.level == "error":
             found.append(wrong("data", DataError(finding.what), finding.hint or more))
         elif finding.level == "warning":

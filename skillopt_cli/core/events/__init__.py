@@ -49,6 +49,7 @@ from skillopt_cli.core.events.work import (
     CallMade,
     CallRetried,
     Degraded,
+    JudgedTwice,
     PaceChanged,
     ParameterRefused,
     Role,
@@ -75,6 +76,7 @@ __all__ = [
     "EditsMerged",
     "EpochCompared",
     "GateDecided",
+    "JudgedTwice",
     "LearningRateChosen",
     "Limits",
     "Means",
@@ -115,6 +117,7 @@ RunEvent = (
     | CallFailed
     | CallRetried
     | ParameterRefused
+    | JudgedTwice
     | PaceChanged
     | BudgetSpent
     | BatchScored

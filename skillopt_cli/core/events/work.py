@@ -7,7 +7,7 @@ from typing import Literal
 
 from skillopt_cli.core.task import Ending, Usage
 
-Role = Literal["target", "optimizer"]
+Role = Literal["target", "optimizer", "judge"]
 StageName = Literal[
     "rollout",
     "reflect",
@@ -156,6 +156,22 @@ class BudgetSpent:
     limit: float
     share: float
     kind: Literal["budget_spent"] = "budget_spent"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTwice:
+    """An answer was judged a second time, to tell how steady the judge is; the first counts.
+
+    Attributes:
+        stage: what the attempt was for.
+        agree: whether both verdicts gave the same hard score.
+    """
+
+    step: int
+    stage: str
+    task: str
+    agree: bool
+    kind: Literal["judged_twice"] = "judged_twice"
 
 
 BUDGET = "budget"

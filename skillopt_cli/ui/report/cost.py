@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from skillopt_cli.core.ledger import Ledger, Spent
-from skillopt_cli.ui.costs import ROLES, Document, spend_document
+from skillopt_cli.ui.costs import Document, spend_document
 from skillopt_cli.ui.page import Block, Heading, Line, Rows
 from skillopt_cli.ui.spend import less
 from skillopt_cli.ui.view import RunView
@@ -84,7 +84,7 @@ def cost_document(view: RunView) -> Document:
     return {
         "by_role_and_stage": {
             role: {stage: spend_document(rows[role, stage]) for stage in _stages(view, role)}
-            for role in sorted(ROLES)
+            for role in sorted(view.ledger.roles)
         },
         "in_steps": spend_document(_in_steps(view)),
         "usd_estimate": None if guess is None else round(guess, 9),
@@ -108,7 +108,7 @@ def cost_blocks(view: RunView) -> Iterator[Block]:
 
 def _table(view: RunView) -> Rows:
     """Spend by role and stage; columns that have nothing to tell are left out."""
-    places = [(role, stage) for role in ROLES for stage in _stages(view, role)]
+    places = [(role, stage) for role in view.ledger.roles for stage in _stages(view, role)]
     total = view.spent
     cached = total.cached_tokens is not None
     priced = bool(total.usd or total.unpriced)

@@ -11,7 +11,7 @@ from skillopt_cli.core.edits import EditOutcome, EditState
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.core.ledger import Spent
-from skillopt_cli.ui.costs import ROLES, Document, by_stage, spend_document
+from skillopt_cli.ui.costs import Document, by_stage, spend_document
 from skillopt_cli.ui.epoch import epoch_document
 from skillopt_cli.ui.parts import EpochView, StepView
 from skillopt_cli.ui.rates import edit_budget
@@ -59,7 +59,7 @@ def _run(run: Reported) -> Document:
         "rollouts_saved": view.rollouts_saved,
         "skill_loaded": _loaded(view),
         "cost": cost_document(view),
-        "spend_outside_steps": {role: _outside(view, role) for role in ROLES},
+        "spend_outside_steps": {role: _outside(view, role) for role in view.ledger.roles},
         "why_no_change": summary["why_no_change"],
     }
 
@@ -88,7 +88,7 @@ def _step(step: StepView) -> Document:
         "best_score": rounded(standing.best if standing else None),
         "best_step": standing.best_step if standing else None,
         "skill_len": standing.chars if standing else None,
-        "spend": {role: spend_document(step.spent_by(role)) for role in ROLES},
+        "spend": {role: spend_document(step.spent_by(role)) for role in step.ledger.roles},
         "tokens": by_stage(step.ledger),
         "broken_attempts": step.broken,
         "degraded": sorted(step.degraded),

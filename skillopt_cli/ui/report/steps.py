@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.events import CandidateMade
 from skillopt_cli.core.gate import GateDecision
-from skillopt_cli.ui.costs import ROLES
 from skillopt_cli.ui.epoch import compared_words, slow_words
 from skillopt_cli.ui.notes import appendix_words, note_lines
 from skillopt_cli.ui.page import Block, Heading, Line, Quote
@@ -134,8 +133,8 @@ def _cost(step: StepView, extent: str) -> Iterator[Block]:
         size = UNKNOWN if after is None else count(after, "character")
         candidate = f"candidate {count(made.chars, 'character')}, " if made else ""
         yield Line(f"skill: {candidate}then in force {size}{extent}")
-    target, optimizer = (spend_words(step.spent_by(r)) for r in ROLES)
-    yield Line(f"spent{extent}: target {target}; optimizer {optimizer}")
+    spent = "; ".join(f"{role} {spend_words(step.spent_by(role))}" for role in step.ledger.roles)
+    yield Line(f"spent{extent}: {spent}")
     if step.broken:
         yield Line(f"broken: {count(step.broken, 'attempt')}, not scored", "yellow")
     for path in sorted(step.degraded):

@@ -1,205 +1,17 @@
-"""Floor 1: the seams. Nothing else of the program may be replaced from outside.
-
-Abilities are declared as data (`needs`, `offers`, `roles`) and checked when a run is composed.
-"""
+"""What entry points hold: backends and benchmarks, described as data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import SecretStr
 
-from skillopt_cli.core.events import Role, RunEvent, Stamped
-from skillopt_cli.core.score import Score, Trajectory
-from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.state import TrainState
-from skillopt_cli.core.task import Attempt, Brief, ChatReply, ChatRequest, Split, Task
-
-Emit = Callable[[RunEvent], None]
-
-
-class Benchmark(Protocol):
-    """Tasks, and how an attempt at one is briefed and scored.
-
-    Attributes:
-        name: as in the configuration and in `outputs/<name>/`.
-        version: changes whenever a brief or a score could change for the same task.
-        source: where the tasks came from, one line for the user.
-        seed_skill: the shipped seed skill's text.
-        needs: abilities a target must offer, such as "images".
-    """
-
-    name: str
-    version: str
-    source: str
-    seed_skill: str
-    needs: frozenset[str]
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split, in file order; ids are unique over all splits."""
-        ...
-
-    def brief(self, task: Task) -> Brief:
-        """What a target may know of a task: never the reference."""
-        ...
-
-    async def score(self, task: Task, attempt: Attempt) -> Score:
-        """Score an attempt that is not broken. A wrong answer is a low score, never an error."""
-        ...
-
-
-class ChatBackend(Protocol):
-    """One request to a chat model, one reply.
-
-    Attributes:
-        name: the model, for people.
-        fingerprint: everything about model and parameters that can alter a reply.
-        offers: abilities, such as "json_schema".
-    """
-
-    name: str
-    fingerprint: str
-    offers: frozenset[str]
-
-    async def chat(self, request: ChatRequest) -> ChatReply:
-        """Answer one request.
-
-        Raises:
-            TransientError: another try may succeed.
-            RequestRefused: this request cannot succeed.
-            FatalBackendError: no request can.
-        """
-        ...
-
-
-class AgentBackend(Protocol):
-    """The frozen agent being taught: it attempts a brief while holding a skill."""
-
-    name: str
-    fingerprint: str
-    offers: frozenset[str]
-
-    async def attempt(self, brief: Brief, skill: SkillDocument, executor: Executor) -> Attempt:
-        """Attempt a brief. A failure of ours is a `broken` attempt; a fatal one is raised."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A program that ended, or was ended. Output is bounded.
-
-    Attributes:
-        timed_out: it reached its time limit and was killed.
-        stopped: why the executor ended it before that, such as "the workspace grew beyond 1000 MB";
-            empty when it did not. Such an attempt is broken.
-    """
-
-    returncode: int
-    stdout: str
-    stderr: str
-    timed_out: bool
-    stopped: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """The one service a program may connect to: `127.0.0.1:port`.
-
-    Attributes:
-        socket: where the same service listens as a Unix socket, for a program without a network.
-    """
-
-    port: int
-    socket: Path
-
-
-class Executor(Protocol):
-    """Where an attempt may touch files and start processes.
-
-    Attributes:
-        isolates: whether programs are kept from everything but the system, their workspace and
-            `reach`. Then a sandbox that a program brings itself is not needed, and may fail.
-    """
-
-    isolates: bool
-
-    def workspace(self, name: str) -> AbstractAsyncContextManager[Path]:
-        """A fresh, empty folder for one attempt, removed afterwards.
-
-        Its owner lays it out: where a program needs files of its own beside those it works on, the
-        one goes into one subfolder and the other into another.
-        """
-        ...
-
-    async def run(  # noqa: PLR0913 - like a call of a program itself, with nothing to group
-        self,
-        argv: Sequence[str],
-        *,
-        cwd: Path,
-        stdin: str = "",
-        limit: float,
-        environment: Mapping[str, str] | None = None,
-        reach: Reach | None = None,
-    ) -> Finished:
-        """Run a program to its end; nothing it started is left afterwards.
-
-        Args:
-            argv: the program and its arguments, from configuration only: files named here by an
-                absolute path may be read. What a task or skill says goes to `stdin` or into files.
-            cwd: a workspace, or a folder in one; the program may write in the whole workspace.
-            limit: seconds until it and all its children are killed.
-            environment: what it sees beyond the few harmless variables that every program sees.
-                HOME and TMPDIR are fresh folders of this very run unless named here.
-            reach: what it may connect to where the executor keeps the network from it.
-
-        Raises:
-            BackendError: it could not be started.
-        """
-        ...
-
-
-class Store(Protocol):
-    """A run's memory: one checkpoint, one log, one journal, and copies for people."""
-
-    def load_state(self) -> TrainState | None:
-        """The last checkpoint, or None for a run without one."""
-        ...
-
-    def save_state(self, state: TrainState) -> None:
-        """Replace the checkpoint atomically; the one before is kept beside it."""
-        ...
-
-    def append(self, fact: Stamped) -> None:
-        """Add a fact to the log."""
-        ...
-
-    def facts(self) -> Iterator[Stamped]:
-        """The log from its start; a torn last line is left out."""
-        ...
-
-    def recall(self, key: str, task: Task) -> Trajectory | None:
-        """A rollout from the journal, or None. A hit equals the original field for field."""
-        ...
-
-    def remember(self, key: str, trajectory: Trajectory) -> None:
-        """Journal a scored rollout. Broken ones are never remembered."""
-        ...
-
-    def recall_call(self, key: str) -> ChatReply | None:
-        """A model call's reply from the journal, or None."""
-        ...
-
-    def remember_call(self, key: str, reply: ChatReply) -> None:
-        """Journal a model call's reply."""
-        ...
-
-    def keep(self, path: str, text: str) -> None:
-        """Write a copy for people at `path`, relative to the run folder."""
-        ...
+from skillopt_cli.core.events import Role
+from skillopt_cli.core.task import Split
+from skillopt_cli.ports.seams import AgentBackend, Benchmark, ChatBackend
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,8 +157,14 @@ class BenchmarkSpec:
     Attributes:
         open: loads the data and makes the benchmark.
         options: names of the `env.*` keys it understands beyond the shared ones.
+        modality: what tasks consist of, such as "text", "images", "tools", "code".
+        sizes: tasks per split of the full data as published; empty when unknown.
         prepare: downloads the full data into a folder; None when there is nothing to download.
         sample: the bundled sample's folder, None when there is none.
+        extra: the pip extra that brings its packages, if any.
+        missing: what of its packages and programs is absent on this machine; empty when ready.
+        runs_programs: whether its attempts start programs, such as code that a model wrote.
+        judged: whether some scores are a model's judgement, so that a run needs a judge.
         prompts: texts in the place of the optimizer's prompts of these names, such as
             "analyst_error".
     """
@@ -355,6 +173,12 @@ class BenchmarkSpec:
     summary: str
     open: Callable[[BenchmarkRequest], Benchmark]
     options: frozenset[str] = frozenset()
+    modality: tuple[str, ...] = ("text",)
+    sizes: Mapping[Split, int] = field(default_factory=dict)
     prepare: Callable[[Path, Path | None], Mapping[Split, int]] | None = None
     sample: Path | None = None
+    extra: str = ""
+    missing: Callable[[], str] = lambda: ""
+    runs_programs: bool = False
+    judged: bool = False
     prompts: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,48 @@
+"""Data sets from the hub, through the package `datasets` of the extra `data`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from skillopt_cli.core.errors import DataError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+
+def load_hub(
+    dataset: str, fields: Collection[str], *, config: str | None = None, benchmark: str
+) -> Mapping[str, Dataset]:
+    """All splits of a data set, each of which has all `fields`.
+
+    Args:
+        dataset: name on the hub, or a local folder of the same layout.
+        config: the data set's configuration, where it has several.
+        benchmark: whose data it is, for messages.
+
+    Raises:
+        DataError: `datasets` is not installed, the hub fails, or a field is missing.
+    """
+    try:
+        from datasets import load_dataset
+    except ImportError as error:
+        raise DataError(
+            f"preparing {benchmark} needs the package `datasets`",
+            "pip install 'skillopt-cli[data]'",
+        ) from error
+    try:
+        loaded: Mapping[str, Dataset] = load_dataset(dataset, config)
+    except Exception as error:
+        # The hub client raises errors of several libraries; whichever it is, there are no records.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(
+            f"cannot load the data set `{dataset}`: {reason}",
+            "check the connection, HF_ENDPOINT and HF_HUB_OFFLINE, and HF_TOKEN where the data set"
+            " asks for one, then try again; the bundled sample needs no download",
+        ) from error
+    for name, rows in loaded.items():
+        missing = [field for field in fields if field not in rows.column_names]
+        if missing:
+            raise DataError(f"split `{name}` of `{dataset}` has no field `{missing[0]}`")
+    return loaded

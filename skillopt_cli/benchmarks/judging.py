@@ -1,0 +1,99 @@
+"""What a judge is asked, and how its verdict is read: strictly, or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from skillopt_cli.core.task import Message
+
+Verdict = Literal["correct", "incorrect", "not_attempted"]
+
+_WORDS: dict[str, Verdict] = {
+    "correct": "correct",
+    "true": "correct",
+    "a": "correct",
+    "incorrect": "incorrect",
+    "false": "incorrect",
+    "b": "incorrect",
+    "not_attempted": "not_attempted",
+    "c": "not_attempted",
+}
+_EDGES = " \t\r\n.,:;!*_`'\"()[]{}"
+_LABELLED = re.compile(r"(?:final\s+)?(?:verdict|grade|answer)\W{1,4}(.+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Something to be judged.
+
+    Attributes:
+        question: what was asked, options included.
+        reference: what is right.
+        answer: what the target said, taken out of its reply; may be empty.
+    """
+
+    question: str
+    reference: str
+    answer: str
+
+
+def ask(rubric: str, judgement: Judgement, verdicts: Collection[Verdict]) -> tuple[Message, ...]:
+    """The judge's messages: a benchmark's rubric, then the case.
+
+    Args:
+        rubric: who the judge is and what counts, in the benchmark's words.
+        verdicts: the words it may answer with.
+    """
+    words = ", ".join(verdict.upper() for verdict in verdicts)
+    system = f"{rubric.strip()}\n\nThink it over silently. Reply with one word: {words}."
+    case = (
+        f"## Question\n{judgement.question}\n\n## Reference answer\n{judgement.reference}\n\n"
+        f"## Answer to judge\n{judgement.answer or '(no answer)'}"
+    )
+    return Message("system", system), Message("user", case)
+
+
+def read_verdict(reply: str, verdicts: Collection[Verdict]) -> Verdict | None:
+    """The verdict of a reply: a word or letter alone, labelled, or in JSON; else None.
+
+    The last line counts, so that a judge may think aloud before. A line that says anything more
+    than a verdict is none: "not correct" must not pass for "correct".
+    """
+    lines = [line for line in reply.splitlines() if line.strip(_EDGES)]
+    if not lines:
+        return None
+    whole = _of_json(reply)
+    line = lines[-1] if whole is None else whole
+    labelled = _LABELLED.fullmatch(line.strip(_EDGES))
+    word = (labelled[1] if labelled else line).strip(_EDGES).lower()
+    # "A: CORRECT" and "A (correct)" say the same thing twice.
+    parts = [part for part in re.split(r"[\s:(),.*-]+", word) if part] or [word]
+    joined = "_".join(parts)
+    found = {_WORDS.get(joined)} if joined in _WORDS else {_WORDS.get(p) for p in _pairs(parts)}
+    if len(found) != 1:
+        return None
+    verdict = found.pop()
+    return verdict if verdict in verdicts else None
+
+
+def _pairs(parts: list[str]) -> list[str]:
+    """The parts, with "not attempted" as one."""
+    text = " ".join(parts).replace("not attempted", "not_attempted")
+    return text.split(" ")
+
+
+def _of_json(reply: str) -> str | None:
+    text = reply.strip().removeprefix("```json").strip("`").strip()
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    if isinstance(value, dict) and len(value) == 1:
+        value = next(iter(value.values()))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else None

@@ -1,0 +1,59 @@
+"""Pictures of tasks: identified by their bytes, read from their files only when they are sent."""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from skillopt_cli.benchmarks.records import Record
+from skillopt_cli.core.task import Image
+
+Detail = Literal["auto", "low", "high"]
+TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""What the services take."""
+
+
+class Album:
+    """The pictures of a benchmark's tasks.
+
+    A task's data hold a picture's name and digest; where its file lies, which says nothing of the
+    task, is kept here.
+
+    Args:
+        roots: folders where names are looked up, after the folder of the task file.
+    """
+
+    def __init__(self, roots: Sequence[Path] = ()) -> None:
+        self._roots = tuple(roots)
+        self._paths: dict[str, Path] = {}
+
+    def add(self, record: Record, name: str) -> dict[str, str]:
+        """Take in a picture of a record; what `Task.data` shall hold of it.
+
+        Args:
+            name: its path: absolute, or relative to the task file's folder or one of the roots.
+
+        Raises:
+            DataError: it is not there, or of a type that no service takes.
+        """
+        places = [folder / name for folder in (record.path.parent, *self._roots)]
+        path = next((place for place in places if place.is_file()), None)
+        if path is None:
+            looked = ", ".join(str(folder) for folder in (record.path.parent, *self._roots))
+            raise record.fault(f"the picture `{name}` is not there", f"looked in {looked}")
+        media_type = mimetypes.guess_type(path.name)[0] or TYPES[0]
+        if media_type not in TYPES:
+            raise record.fault(
+                f"the picture `{name}` is {media_type}", f"wanted: {', '.join(TYPES)}"
+            )
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        self._paths[digest] = path.resolve()
+        return {"name": Path(name).name, "media_type": media_type, "digest": digest}
+
+    def image(self, data: Mapping[str, str], detail: Detail = "auto") -> Image:
+        """The picture that `add` described."""
+        digest = data["digest"]
+        return Image(str(self._paths[digest]), data["media_type"], digest, detail)

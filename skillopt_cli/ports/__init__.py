@@ -1,0 +1,41 @@
+"""Floor 1: the seams between the program and what may be replaced, and what is said of each."""
+
+from skillopt_cli.ports.seams import (
+    AgentBackend,
+    Benchmark,
+    ChatBackend,
+    Emit,
+    Executor,
+    Finished,
+    Interactive,
+    Judged,
+    Reach,
+    Store,
+)
+from skillopt_cli.ports.specs import (
+    MODEL_NAMED,
+    BackendSpec,
+    BenchmarkRequest,
+    BenchmarkSpec,
+    Need,
+    RoleSettings,
+)
+
+__all__ = [
+    "MODEL_NAMED",
+    "AgentBackend",
+    "BackendSpec",
+    "Benchmark",
+    "BenchmarkRequest",
+    "BenchmarkSpec",
+    "ChatBackend",
+    "Emit",
+    "Executor",
+    "Finished",
+    "Interactive",
+    "Judged",
+    "Need",
+    "Reach",
+    "RoleSettings",
+    "Store",
+]
