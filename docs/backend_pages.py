@@ -61,8 +61,9 @@ The first that says something counts; an empty value or `null` says nothing.
 
 Within 1, 2 and 4 a role's own setting (`model.target.timeout`) comes before the shared one
 (`model.timeout`); within 3 the variable listed first. In the names below `{{ROLE}}` stands for
-`OPTIMIZER` or `TARGET`. `skillopt config show` names the source of every value. The key's own
-variable is the one exception: where anything names a variable in `api_key_env`, that one is read.
+`OPTIMIZER`, `TARGET` or `JUDGE`. `skillopt config show` names the source of every value. The key's
+own variable is the one exception: where anything names a variable in `api_key_env`, that one is
+read.
 
 `{BACKEND_VARIABLE}` names the backend of a role, above YAML and below `SKILLOPT_` variables. Where
 nothing names one, it is `openai_chat` if a variable holds an Azure endpoint for the role, and
@@ -137,7 +138,8 @@ def _published() -> Iterator[str]:
 ENV_HEAD = """\
 # Copy to .env in the directory you run skillopt in, or `source` it. Real variables win over .env.
 # Take away the `#` before those you need; --preset tiny and --preset demo need none of them.
-# Each OPTIMIZER_ or TARGET_ variable is for that role alone and wins over the shared one. An empty
+# Each OPTIMIZER_ or TARGET_ variable is for that role alone and wins over the shared one; JUDGE_ in
+# the place of OPTIMIZER_ is for the judge of benchmarks that have one, else the optimizer. An empty
 # one says nothing. Flags and SKILLOPT_ variables win over all of these, and these over YAML files.
 # Which is in force, and where it came from, is shown by `skillopt config show`.
 #

@@ -67,7 +67,8 @@ def own_settings(config: RunConfig, role: Role) -> RoleConfig:
 
 def roles_of(config: RunConfig, *, training: bool = True) -> tuple[Role, ...]:
     """The roles that a run asks: the judge where the benchmark has one."""
-    judged: tuple[Role, ...] = ("judge",) if load_benchmark(config.env.name).judged else ()
+    name = config.env.name
+    judged: tuple[Role, ...] = ("judge",) if name and load_benchmark(name).judged else ()
     return (*(ROLES if training else ("target",)), *judged)
 
 

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
+from typing import get_args
 from urllib.parse import urlsplit
 
 from skillopt_cli.backends.budget import Budget, Past
 from skillopt_cli.backends.doors import Doors
 from skillopt_cli.backends.wrapper import Wrapper
 from skillopt_cli.benchmarks.answers import extract_answer, tagged_or_all
+from skillopt_cli.benchmarks.judging import Judgement, Verdict, ask, read_verdict
 from skillopt_cli.benchmarks.searchqa.benchmark import ANSWER_FORMAT, ROLE
-from skillopt_cli.compose.endpoints import ROLES, backend_name, effective
+from skillopt_cli.compose.endpoints import backend_name, effective, own_settings, roles_of
 from skillopt_cli.compose.prompts import shipped_prompts
 from skillopt_cli.compose.roles import Wiring, agent_of, open_models, role_settings, role_spec
 from skillopt_cli.compose.settings import Wishes, settle
@@ -108,7 +110,8 @@ async def probe(wishes: Wishes, environment: Mapping[str, str]) -> list[Probed]:
     """
     config = settle(replace(wishes, roles=()), environment).config
     named = wishes if config.env.name else replace(wishes, benchmark=BENCHMARK)
-    return [await _probe_role(named, environment, config, role) for role in ROLES]
+    roles = roles_of(config)
+    return [await _probe_role(named, environment, config, role) for role in roles]
 
 
 class _Listening(Wrapper):
@@ -141,7 +144,7 @@ async def _probe_role(
         config = settle(replace(wishes, roles=(role,)), environment).config
         spec = role_spec(config, role)
         address = "" if spec.free else public_address(address_of(config, role))
-        known = replace(known, address=address, model=getattr(config.model, role).name or "")
+        known = replace(known, address=address, model=own_settings(config, role).name or "")
         if spec.open is None:
             return replace(known, note="it needs no model")
         return await _ask(known, spec, config, environment)
@@ -164,17 +167,20 @@ async def _ask(
         heard = _Listening(models.checks[role])
         if role == "optimizer":
             return await _ask_optimizer(known, heard)
+        if role == "judge":
+            return await _ask_judge(known, heard)
         settings = role_settings(config, role, environment)
         path = {"PATH": environment["PATH"]} if "PATH" in environment else {}
         return await _ask_target(known, heard, agent_of(spec, heard, settings), path)
 
 
 def _alone(config: RunConfig, role: Role) -> RunConfig:
-    """The configuration with the simulated model in the other role."""
-    other: Role = "target" if role == "optimizer" else "optimizer"
+    """The configuration with the simulated model in the other roles."""
+    own = own_settings(config, role)
     # With this role's key, since the shared one may be missing.
-    key = getattr(config.model, role).api_key_env
-    model = config.model.model_copy(update={other: RoleConfig(backend=STAND_IN, api_key_env=key)})
+    stand_in = RoleConfig(backend=STAND_IN, api_key_env=own.api_key_env)
+    others = {other: stand_in for other in get_args(Role) if other != role}
+    model = config.model.model_copy(update={**others, role: own})
     return config.model_copy(update={"model": model})
 
 
@@ -203,6 +209,25 @@ async def _ask_optimizer(known: Probed, chat: _Listening) -> Probed:
         )
     ops = ", ".join(edit.op for edit in edits)
     return replace(heard, read=f"{count(len(edits), 'edit')}: {ops}" if edits else "no edit")
+
+
+async def _ask_judge(known: Probed, chat: _Listening) -> Probed:
+    """Have a right answer judged, and read the verdict as a benchmark does."""
+    verdicts: tuple[Verdict, ...] = ("correct", "incorrect")
+    case = Judgement("Which city is the capital of France?", "Paris", "It is Paris.")
+    asked = ask("You say whether an answer means the same as a reference.", case, verdicts)
+    reply = await chat.chat(ChatRequest(asked, stage="probe"))
+    heard = _heard(known, chat, reply)
+    verdict = read_verdict(reply.text, verdicts)
+    if verdict is None:
+        return replace(
+            heard,
+            kind="UnusableAnswer",
+            error="the judge's verdict cannot be read",
+            hint="choose another model with `--set model.judge.name=NAME`",
+        )
+    note = "" if verdict == "correct" else "a right answer was judged to be wrong"
+    return replace(heard, read=verdict, note=note)
 
 
 async def _ask_target(

@@ -21,8 +21,9 @@ from skillopt_cli.compose.diagnosis.machine import (
 from skillopt_cli.compose.diagnosis.models import check_addresses, check_answers, check_role
 from skillopt_cli.compose.diagnosis.places import check_journal, check_outputs, check_runs
 from skillopt_cli.compose.diagnosis.task_data import check_tasks, check_texts, check_use
+from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.housing import passing_executor
-from skillopt_cli.compose.settings import ROLES, Wishes, settle
+from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import DEFAULT, Resolved
 from skillopt_cli.core.events import Role
@@ -76,7 +77,7 @@ async def _of_run(patient: Patient, resolved: Resolved) -> list[Check]:
     config, wishes, environment = resolved.config, patient.wishes, patient.environment
     found = await _of_tasks(config, environment)
     ready: list[Role] = []
-    for role in ROLES:
+    for role in roles_of(config):
         rows = await guarded(role, partial(check_role, role, wishes, config, environment))
         ready += [] if exit_code(rows) else [role]
         found += rows

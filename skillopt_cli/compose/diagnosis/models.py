@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from skillopt_cli.compose.diagnosis.check import Check, fine, odd, wrong
 from skillopt_cli.compose.diagnosis.machine import check_address, check_azure_cli
-from skillopt_cli.compose.endpoints import ROLES, effective
+from skillopt_cli.compose.endpoints import effective, roles_of
 from skillopt_cli.compose.probe import BENCHMARK, Probed, address_of, probe, public_address
 from skillopt_cli.compose.roles import agent_of, role_settings, role_spec
 from skillopt_cli.compose.settings import Wishes, settle
@@ -56,7 +56,8 @@ async def check_addresses(
     """
     found: list[Check] = []
     seen: set[str] = set()
-    for role in ROLES:
+    roles = roles_of(config)
+    for role in roles:
         spec = _playing(config, role)
         url = address_of(config, role)
         if spec is None or spec.open is None or spec.free or url in seen:
@@ -67,13 +68,13 @@ async def check_addresses(
         elif role in ready:
             what = f"`{spec.name}` has an address of its own, which was not tried"
             found.append(odd("address", what, "add --probe to make one tiny call"))
-    if any(_signs_in_with_azure(config, role) for role in ROLES):
+    if any(_signs_in_with_azure(config, role) for role in roles):
         found += check_azure_cli(environment)
     return found
 
 
 async def check_answers(wishes: Wishes, environment: Mapping[str, str]) -> list[Check]:
-    """Both models answer, and their answers can be read. This costs two calls."""
+    """Every model answers, and its answers can be read. This costs a call each."""
     return [_answered(probed) for probed in await probe(wishes, environment)]
 
 
