@@ -16,7 +16,7 @@ from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.housing import Place, open_executor
 from skillopt_cli.compose.prompts import effective_prompts
 from skillopt_cli.compose.replaying import Replay, one_at_a_time, replayed_models
-from skillopt_cli.compose.roles import Models, Wiring, open_models
+from skillopt_cli.compose.roles import Models, Wiring, open_models, role_spec
 from skillopt_cli.compose.secrets import DiscreetStore, Secrets
 from skillopt_cli.compose.skill_init import seed_skill
 from skillopt_cli.compose.taping import TapedStore, recorder, recording_header
@@ -142,7 +142,7 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
             )
         )
         place = Place(folder, Path(workspaces), order.environment)
-        executor, warnings = open_executor(config, place)
+        executor, warnings = open_executor(config, place, role_spec(config, "target"))
         run = Run(
             config=config,
             plan=train_plan(config, benchmark),

@@ -10,15 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import skillopt_cli
-from skillopt_cli.compose.settings import backend_name
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import Degraded
 from skillopt_cli.executors.bounds import Bounds
 from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.executors.namespace import WRAPPER, NamespaceExecutor, Sight, refusal
-from skillopt_cli.plugins import load_backend, load_benchmark
-from skillopt_cli.ports import Executor
+from skillopt_cli.plugins import load_benchmark
+from skillopt_cli.ports import BackendSpec, Executor
 
 HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ")
 """The variables every program of an attempt sees: no key, no home."""
@@ -42,8 +41,13 @@ class Place:
     environment: Mapping[str, str]
 
 
-def open_executor(config: RunConfig, place: Place) -> tuple[Executor, tuple[Degraded, ...]]:
+def open_executor(
+    config: RunConfig, place: Place, target: BackendSpec | None = None
+) -> tuple[Executor, tuple[Degraded, ...]]:
     """The executor that `run.executor` asks for, and what is to be said about a weaker one.
+
+    Args:
+        target: who attempts the tasks; None where nobody does.
 
     Raises:
         ConfigError: namespaces are asked for, and this machine has none.
@@ -54,8 +58,7 @@ def open_executor(config: RunConfig, place: Place) -> tuple[Executor, tuple[Degr
     local = LocalExecutor(place.workspaces, harmless, bounds)
     if wish == "local":
         return local, ()
-    spec = load_backend(backend_name(config, "target"))
-    if wish == "auto" and spec.networked:
+    if wish == "auto" and target is not None and target.networked:
         return local, (Degraded("target", _NETWORKED),)
     wrapper = shutil.which(WRAPPER, path=place.environment.get("PATH"))
     reason = refusal(wrapper) if wrapper else f"bubblewrap (`{WRAPPER}`) is not installed"
@@ -70,7 +73,8 @@ def open_executor(config: RunConfig, place: Place) -> tuple[Executor, tuple[Degr
             f"`run.executor` is `namespace`, which this machine cannot do: {reason}",
             "install bubblewrap and allow user namespaces, or set `run.executor=local`",
         )
-    if not (spec.runs_programs or load_benchmark(config.env.name).runs_programs):
+    by_target = target is not None and target.runs_programs
+    if not (by_target or load_benchmark(config.env.name).runs_programs):
         return local, ()
     weaker = f"its programs are not isolated and can read your files: {reason}"
     return local, (Degraded("target", weaker),)

@@ -61,12 +61,12 @@ class Toy:
     settings: Sequence[str] = ()
     target: ChatBackend | None = None
     optimizer: ChatBackend | None = None
-    judge: ChatBackend | None = None
     benchmark: Benchmark = field(
         default_factory=lambda: ToyBenchmark({"train": 12, "selection": 8, "test": 6})
     )
     variants: Variants = WITH_MODEL
     clock: Callable[[], float] = _still
+    judge: ChatBackend | None = None
 
     def config(self) -> RunConfig:
         """The run's configuration.

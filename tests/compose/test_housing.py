@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from skillopt_cli.compose import housing
 from skillopt_cli.compose.housing import Place, open_executor
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Layer, assignment_layers, resolve
 from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.events import Degraded
 from skillopt_cli.executors.namespace import refusal
 from skillopt_cli.plugins import load_backend
+from skillopt_cli.ports import BackendSpec, Executor
 
 
 def config(*settings: str) -> RunConfig:
@@ -35,41 +36,41 @@ def search(tmp_path: Path) -> str:
     return str(wrapper.parent)
 
 
-@pytest.fixture
-def programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the target be one that starts programs."""
-    spec = replace(load_backend("simulated"), runs_programs=True)
-    monkeypatch.setattr(housing, "load_backend", lambda name: spec)
+PROGRAMS = replace(load_backend("simulated"), runs_programs=True)
+"""A target that starts programs."""
 
 
-@pytest.mark.usefixtures("programs")
+def housed(
+    config: RunConfig, place: Place, target: BackendSpec = PROGRAMS
+) -> tuple[Executor, tuple[Degraded, ...]]:
+    return open_executor(config, place, target)
+
+
 def test_a_weaker_executor_is_announced(tmp_path: Path, search: str) -> None:
-    executor, (warning,) = open_executor(config(), place(tmp_path, search))
+    executor, (warning,) = housed(config(), place(tmp_path, search))
     assert not executor.isolates
     assert warning.where == "target"
     assert "can read your files: bwrap: not permitted" in warning.reason
 
 
-@pytest.mark.usefixtures("programs")
 def test_a_missing_wrapper_is_announced(tmp_path: Path) -> None:
-    _, (warning,) = open_executor(config(), place(tmp_path, str(tmp_path)))
+    _, (warning,) = housed(config(), place(tmp_path, str(tmp_path)))
     assert "bubblewrap (`bwrap`) is not installed" in warning.reason
 
 
 def test_a_target_without_programs_needs_no_warning(tmp_path: Path, search: str) -> None:
-    _, warnings = open_executor(config(), place(tmp_path, search))
+    _, warnings = housed(config(), place(tmp_path, search), load_backend("simulated"))
     assert warnings == ()
 
 
-@pytest.mark.usefixtures("programs")
 def test_who_asks_for_the_local_one_knows(tmp_path: Path, search: str) -> None:
-    executor, warnings = open_executor(config("run.executor=local"), place(tmp_path, search))
+    executor, warnings = housed(config("run.executor=local"), place(tmp_path, search))
     assert (executor.isolates, warnings) == (False, ())
 
 
 def test_who_asks_for_namespaces_gets_nothing_less(tmp_path: Path, search: str) -> None:
     with pytest.raises(ConfigError, match="not permitted") as caught:
-        open_executor(config("run.executor=namespace"), place(tmp_path, search))
+        housed(config("run.executor=namespace"), place(tmp_path, search))
     assert "run.executor=local" in caught.value.hint
 
 
@@ -88,7 +89,7 @@ async def test_where_they_work_they_are_taken(tmp_path: Path, wish: str) -> None
         f"run.readable=/no/such:{shared}",
         f"env.data_root={shared}/data",
     )
-    executor, warnings = open_executor(config(*settings), place(tmp_path, path))
+    executor, warnings = housed(config(*settings), place(tmp_path, path))
     assert executor.isolates
     assert warnings == ()
     async with executor.workspace("t") as folder:
@@ -104,7 +105,7 @@ async def test_where_they_work_they_are_taken(tmp_path: Path, wish: str) -> None
 
 async def test_the_cap_on_folders_is_the_configured_one(tmp_path: Path) -> None:
     settings = ("run.executor=local", "run.workspace_mb=3")
-    executor, _ = open_executor(config(*settings), place(tmp_path, "/usr/bin:/bin"))
+    executor, _ = housed(config(*settings), place(tmp_path, "/usr/bin:/bin"))
     async with executor.workspace("t") as folder:
         fill = "head -c 2000000 /dev/zero > a; cp a b"
         finished = await executor.run(["sh", "-c", fill], cwd=folder, limit=20)

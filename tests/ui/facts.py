@@ -194,8 +194,6 @@ def limited() -> list[ev.RunEvent]:
         ev.CallFailed("target", "rollout", "EmptyReply", Usage(1, 100, 0), 0.0002),
         ev.PaceChanged("openai_compatible", "tiny-model", 8, 95.0, "rate limited"),
         ev.BudgetSpent("max_usd", 0.0251, 0.05, 0.5),
-        ev.JudgedTwice(1, "rollout", "task-1", agree=True),
-        ev.JudgedTwice(1, "rollout", "task-2", agree=False),
     ]
 
 
@@ -274,6 +272,7 @@ def one_of_each() -> list[ev.RunEvent]:
         ev.AppendixWritten(2, 3, ("Be short.",), 4, consolidated=6),
         ev.LearningRateChosen(2, 2, 3, 2, True, "all of them help", 0.7),
         ev.SubscriberDropped("web", "the socket closed"),
+        ev.JudgedTwice(1, "rollout", "task-1", agree=True),
         ev.RunFailed("AuthFailed", "the key was refused", "check OPENAI_API_KEY", 4, True),
     ]
     for fact in [*whole_run(), *epoch_end(3), *limited(), *extra]:

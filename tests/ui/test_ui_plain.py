@@ -29,6 +29,7 @@ SILENT = {
     ev.CheckpointSaved,
     ev.TestMeasured,
     ev.CallRetried,
+    ev.JudgedTwice,
 }
 
 

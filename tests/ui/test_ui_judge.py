@@ -1,0 +1,24 @@
+"""How steady a judge is: told at the end, and in the summary; nothing where none was asked."""
+
+from __future__ import annotations
+
+from facts import stamp, whole_run
+
+from skillopt_cli.core import events as ev
+from skillopt_cli.ui.ending import spend_lines
+from skillopt_cli.ui.folding import fold
+from skillopt_cli.ui.summary import summarise
+
+VERDICTS = [ev.JudgedTwice(1, "rollout", f"t{n}", agree=n != 2) for n in range(4)]
+
+
+def test_agreement_is_told() -> None:
+    view = fold(stamp([*VERDICTS, *whole_run()]))
+    assert "Judge: 3 of 4 second verdicts agreed" in spend_lines(view)
+    assert summarise(view)["judged_twice"] == {"answers": 4, "agreed": 3, "share": 0.75}
+
+
+def test_a_run_without_a_judge_says_nothing_of_one() -> None:
+    view = fold(stamp(whole_run()))
+    assert not any("Judge" in line for line in spend_lines(view))
+    assert "judged_twice" not in summarise(view)
