@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 _TAGGED = re.compile(r"<answer>((?:(?!</?answer>).)*)</answer>", re.IGNORECASE | re.DOTALL)
+_BRACE = re.compile(r"\\boxed\s*\{|(?<!\\)[{}]")
 _SHOWN = 200
 
 
@@ -26,6 +27,26 @@ def tagged_or_all(reply: str) -> str:
     """The last `<answer>…</answer>`, else the whole reply: for scorers that search a text."""
     tagged = _tagged(reply)
     return reply.strip() if tagged is None else tagged
+
+
+def last_box(reply: str) -> str | None:
+    r"""What stands in the last complete `\boxed{…}`; None without one.
+
+    Its braces may be nested; of a box within a box the outer one counts.
+    """
+    last, opened = None, list[tuple[int, bool]]()
+    for match in _BRACE.finditer(reply):
+        if match[0] != "}":
+            opened.append((match.end(), match[0] != "{"))
+        elif opened:
+            start, box = opened.pop()
+            last = reply[start : match.start()] if box else last
+    return None if last is None else last.strip()
+
+
+def marked(answer: str) -> tuple[str, ...]:
+    """The replies that give an answer in the ways benchmarks ask for: bare, tagged, boxed."""
+    return (answer, f"<answer>{answer}</answer>", f"\\boxed{{{answer}}}")
 
 
 def contrast(expected: Sequence[str], got: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from skillopt_cli.benchmarks.answers import marked
 from skillopt_cli.benchmarks.choice import LETTERS, choices_fault, chosen
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import SPLITS, Attempt, Split, Task
@@ -90,7 +91,7 @@ async def _probe(benchmark: Benchmark, executor: Executor, task: Task) -> _Probe
     if not empty.expected:
         return _Probe(task, (), empty.hard, None)
     gold = 0.0
-    for reply in (empty.expected[0], f"<answer>{empty.expected[0]}</answer>"):
+    for reply in marked(empty.expected[0]):
         if gold < 1.0:
             gold = (await _scored(benchmark, executor, task, reply)).hard
     return _Probe(task, empty.expected, empty.hard, gold)

@@ -11,8 +11,18 @@ from skillopt_cli.core.words import count
 LETTERS = string.ascii_uppercase
 _EDGES = string.whitespace + ".,;:!?\"'*_`()[]{}"
 _ALONE = re.compile(r"\W*(?:(?:the|answer|option|choice|is)\W+)*([a-z])\W*", re.IGNORECASE)
-_LEADING = re.compile(r"[\s(\[*_]*([A-Za-z])\s*[)\].:]+[\s*_]*(\S.*)", re.DOTALL)
+_LEADING = re.compile(
+    r"[\s(\[*_]*(?i:(?:the|answer|option|choice|is)\W+)*([A-Za-z])\s*[)\].:]+[\s*_]*(\S.*)",
+    re.DOTALL,
+)
+_SUBJECT = re.compile(
+    r"\W*(?i:(?:the|answer|option|choice)\s+)*([A-Z])\W+(?:is|because|since)\b.*", re.S
+)
 _TRAILING = re.compile(r"\b(?:answer|option|choice)(?: is)?[\s:*(\[]+([A-Z])\W*$")
+_WRAPPED = re.compile(r"\W*\\(?:boxed|text|textbf|mathrm|mathbf|mathsf)\{(.*)\}\W*", re.DOTALL)
+_LONG = 1000
+_MATHS = re.compile(r"[$\\^=<>\d]|[(\[].*,.*[)\]]", re.DOTALL)
+"""Signs of mathematics, where brackets and capitals mean something: (0,1) is not [0,1]."""
 
 
 def lettered(choices: Sequence[str]) -> str:
@@ -28,8 +38,9 @@ def choices_fault(choices: Sequence[str]) -> str:
     for i, text in enumerate(texts):
         if not text:
             return f"option {LETTERS[i]} is empty"
-        if text in texts[:i]:
-            return f"options {LETTERS[texts.index(text)]} and {LETTERS[i]} are the same"
+        for j in range(i):
+            if text == texts[j] and not _differ_in_maths(choices[i], choices[j]):
+                return f"options {LETTERS[j]} and {LETTERS[i]} are the same"
         letter = text.upper()
         if letter in LETTERS[: len(texts)] and letter != LETTERS[i]:
             return f"option {LETTERS[i]} reads `{choices[i]}`, the letter of another option"
@@ -37,30 +48,51 @@ def choices_fault(choices: Sequence[str]) -> str:
 
 
 def chosen(answer: str, choices: Sequence[str]) -> int | None:
-    """Which option an answer names, None when that cannot be told.
+    r"""Which option an answer names, None when that cannot be told.
 
     An option's text counts before a letter; a letter that is followed by the text of another option
-    names nothing.
+    names nothing. LaTeX that only sets the answer apart, such as `\boxed{B}`, is looked through.
     """
-    texts = [_plain(choice) for choice in choices]
-    text = _plain(answer)
-    if text in texts:
-        return texts.index(text)
+    while len(answer) < _LONG and (wrapped := _WRAPPED.fullmatch(answer)):
+        if _read(answer, choices) is not None:
+            break
+        answer = wrapped[1]
+    named = _read(answer, choices)
+    if named is not None:
+        return named
+    n = len(choices)
     if match := _ALONE.fullmatch(answer):
-        return _position(match[1], texts)
+        return _position(match[1], n)
     if match := _LEADING.fullmatch(answer):
-        position = _position(match[1], texts)
-        rest = _plain(match[2])
-        return None if rest in texts and texts.index(rest) != position else position
-    if match := _TRAILING.search(answer):
-        return _position(match[1], texts)
+        position, text = _position(match[1], n), _read(match[2], choices)
+        return None if text is not None and text != position else position
+    match = _SUBJECT.fullmatch(answer) or _TRAILING.search(answer)
+    return _position(match[1], n) if match else None
+
+
+def _read(text: str, choices: Sequence[str]) -> int | None:
+    """The option whose text this is: letter by letter, else apart from case and punctuation."""
+    for form in (_spaced, _plain):
+        wanted = form(text)
+        found = [i for i, choice in enumerate(choices) if form(choice) == wanted]
+        if len(found) == 1:
+            return found[0]
     return None
 
 
-def _position(letter: str, texts: Sequence[str]) -> int | None:
+def _differ_in_maths(one: str, other: str) -> bool:
+    maths = _MATHS.search(one) or _MATHS.search(other)
+    return maths is not None and _spaced(one) != _spaced(other)
+
+
+def _position(letter: str, n: int) -> int | None:
     position = LETTERS.index(letter.upper())
-    return position if position < len(texts) else None
+    return position if position < n else None
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.casefold().split()).strip(_EDGES)
+    return _spaced(text.casefold()).strip(_EDGES)

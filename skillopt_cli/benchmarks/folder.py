@@ -12,14 +12,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from skillopt_cli.benchmarks.choice import lettered
-from skillopt_cli.benchmarks.options import refuse_unknown
+from skillopt_cli.benchmarks.options import read_options
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.scorers import Scorer, ScorerName, make_scorer, pattern_fault
 from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
-from skillopt_cli.config.wording import fault_words, nearest
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
@@ -97,18 +96,13 @@ def open_folder(request: BenchmarkRequest) -> Benchmark:
         ConfigError: an option is unknown or malformed, or there is nothing to read.
         DataError: a record is unusable; see `load_splits` for the rest.
     """
-    refuse_unknown(request.options, OPTIONS, "folder")
     options, scorer = _validated(request)
     form = TaskFormat(lambda record: _task(record, options, scorer), _content)
     return FolderBenchmark(load_splits(request, "folder", form), options, scorer)
 
 
 def _validated(request: BenchmarkRequest) -> tuple[FolderOptions, Scorer]:
-    try:
-        options = FolderOptions.model_validate(dict(request.options))
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        raise ConfigError(f"`env.{fault['loc'][0]}`{fault_words(fault)}", nearest(fault)) from None
+    options = read_options(FolderOptions, request.options, "folder")
     if options.scorer == "regex" and options.pattern and (why := pattern_fault(options.pattern)):
         raise ConfigError(f"`env.pattern` {why}", "try it with Python's `re.search`")
     try:

@@ -4,9 +4,28 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
+from skillopt_cli.config.wording import fault_words, nearest
 from skillopt_cli.core.errors import ConfigError
+
+Options = TypeVar("Options", bound=BaseModel)
+
+
+def read_options(model: type[Options], options: Mapping[str, Any], benchmark: str) -> Options:
+    """A benchmark's options, checked.
+
+    Raises:
+        ConfigError: one is unknown or malformed.
+    """
+    refuse_unknown(options, model.model_fields, benchmark)
+    try:
+        return model.model_validate(dict(options))
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        raise ConfigError(f"`env.{fault['loc'][0]}`{fault_words(fault)}", nearest(fault)) from None
 
 
 def refuse_unknown(options: Mapping[str, Any], known: Collection[str], benchmark: str) -> None:

@@ -15,6 +15,20 @@ SUFFIXES = (".json", ".jsonl", ".csv")
 Unit = Literal["line", "record"]
 
 
+class LeftOut(Exception):
+    """A record a run does without: counted, and told of with the source of the tasks.
+
+    For what published data is known to hold; anything else at fault is an error.
+
+    Args:
+        why: completes "3 records left out: 3 ...", such as "without a picture".
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One record of a task file.

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 from skillopt_cli.benchmarks.ratio import hash_order, parse_ratio, ratio_counts
-from skillopt_cli.benchmarks.records import Record, place, read_records, single_file, task_files
+from skillopt_cli.benchmarks.records import (
+    LeftOut,
+    Record,
+    place,
+    read_records,
+    single_file,
+    task_files,
+)
 from skillopt_cli.core.errors import ConfigError, DataError, UsageError
 from skillopt_cli.core.task import SPLITS, Split, Task
+from skillopt_cli.core.words import count
 from skillopt_cli.ports import BenchmarkRequest
 
 MANIFEST = "split_manifest.json"
@@ -28,20 +37,28 @@ class TaskFormat:
     """How a benchmark reads tasks.
 
     Attributes:
-        make: a record as a task; raises DataError through `Record.fault`.
+        make: a record as a task; raises DataError through `Record.fault`, or `LeftOut`.
         content: what a task asks and wants, in one text: equal texts in two splits are leakage.
+        pattern: names of the task files in a folder given as `data_path`, which are looked for in
+            its folders too; empty where it must hold a single task file.
     """
 
     make: Callable[[Record], Task]
     content: Callable[[Task], str]
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """The tasks of the three splits, none of them empty, and one line on their source."""
+    """The tasks of the three splits, none of them empty, and one line on their source.
+
+    Attributes:
+        left_out: how many records a run does without, by reason.
+    """
 
     source: str
     tasks: Mapping[Split, tuple[Task, ...]]
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, split: str) -> tuple[Task, ...]:
         """The tasks of a split.
@@ -86,7 +103,14 @@ def load_splits(
     if request.limit:
         tasks = {split: tasks[split][: request.limit] for split in SPLITS}
     counts = " / ".join(f"{len(tasks[split])} {split}" for split in SPLITS)
-    return Splits(f"{splits.source} ({counts})", tasks)
+    left_out = _left_out_words(splits.left_out)
+    about = f"{counts}; {left_out}" if left_out else counts
+    return Splits(f"{splits.source} ({about})", tasks, splits.left_out)
+
+
+def _left_out_words(left_out: Mapping[str, int]) -> str:
+    reasons = ", ".join(f"{n} {why}" for why, n in sorted(left_out.items()))
+    return f"{count(sum(left_out.values()), 'record')} left out: {reasons}" if reasons else ""
 
 
 def split_files(folder: Path) -> dict[Split, Path]:
@@ -124,15 +148,20 @@ class _File:
     path: Path
     tasks: list[Task] = field(default_factory=list)
     numbers: array[int] = field(default_factory=lambda: array("L"))
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 def _read(path: Path, form: TaskFormat) -> _File:
     file = _File(path)
     for record in read_records(path):
-        file.tasks.append(form.make(record))
-        file.numbers.append(record.number)
+        try:
+            file.tasks.append(form.make(record))
+        except LeftOut as reason:
+            file.left_out[reason.why] += 1
+        else:
+            file.numbers.append(record.number)
     if not file.tasks:
-        raise DataError(f"{path} holds no tasks")
+        raise DataError(f"{path} holds no tasks", _left_out_words(file.left_out))
     return file
 
 
@@ -141,21 +170,34 @@ def _from_folder(folder: Path, source: str, form: TaskFormat) -> Splits:
     _refuse_repeated_ids(list(files.values()))
     tasks = {split: tuple(file.tasks) for split, file in files.items()}
     _refuse_leaks(tasks, form, list(files.values()))
-    return Splits(source, tasks)
+    return Splits(source, tasks, _left_out(list(files.values())))
+
+
+def _left_out(files: Sequence[_File]) -> Mapping[str, int]:
+    return sum((file.left_out for file in files), Counter())
 
 
 def _from_file(request: BenchmarkRequest, form: TaskFormat) -> Splits:
     weights = parse_ratio(request.split_ratio)
-    file = _read(single_file(request.data_path or Path()), form)
-    _refuse_repeated_ids([file])
-    if len(file.tasks) < len(SPLITS):
+    path = request.data_path or Path()
+    files = [_read(file, form) for file in _task_files(path, form.pattern)]
+    _refuse_repeated_ids(files)
+    tasks = [task for file in files for task in file.tasks]
+    place = files[0].path if len(files) == 1 else path
+    if len(tasks) < len(SPLITS):
         raise DataError(
-            f"{file.path} holds {len(file.tasks)} task(s), too few for train, selection and test",
+            f"{place} holds {len(tasks)} task(s), too few for train, selection and test",
             "give at least 3 tasks; below 20 selection tasks a gate can hardly tell skills apart",
         )
-    tasks = _cut(file.tasks, weights, request.split_seed)
-    _refuse_leaks(tasks, form, [file])
-    return Splits(f"{file.path} cut {request.split_ratio}, seed {request.split_seed}", tasks)
+    cut = _cut(tasks, weights, request.split_seed)
+    _refuse_leaks(cut, form, files)
+    source = f"{place} cut {request.split_ratio}, seed {request.split_seed}"
+    return Splits(source, cut, _left_out(files))
+
+
+def _task_files(path: Path, pattern: str) -> list[Path]:
+    found = sorted(path.rglob(pattern)) if pattern and path.is_dir() else []
+    return found or [single_file(path)]
 
 
 def _cut(tasks: Sequence[Task], weights: Sequence[int], seed: int) -> dict[Split, tuple[Task, ...]]:

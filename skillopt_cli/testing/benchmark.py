@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from skillopt_cli.benchmarks.answers import marked
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import SPLITS, Attempt, Brief, Task
-from skillopt_cli.ports import Benchmark
+from skillopt_cli.ports import Benchmark, Judged
 
 _TRIED = 5
 _ODD_REPLIES = (
@@ -85,9 +86,8 @@ async def _check_scores(benchmark: Benchmark, task: Task) -> None:
     empty = await _score(benchmark, task, Attempt(""))
     _require(empty.hard == 0.0, f"an empty answer to `{task.id}` scores {empty.hard}")
     for gold in empty.expected:
-        plain = await _score(benchmark, task, Attempt(gold))
-        tagged = await _score(benchmark, task, Attempt(f"<answer>{gold}</answer>"))
-        best = max(plain.hard, tagged.hard)
+        scores = [await _score(benchmark, task, Attempt(reply)) for reply in marked(gold)]
+        best = max(score.hard for score in scores)
         _require(best == 1.0, f"the reference of `{task.id}` scores {best}")
         given_up = await _score(benchmark, task, Attempt(gold, ending="gave_up"))
         _require(given_up.hard == 0.0, f"giving up on `{task.id}` scores {given_up.hard}")
@@ -96,13 +96,23 @@ async def _check_scores(benchmark: Benchmark, task: Task) -> None:
 
 async def _score(benchmark: Benchmark, task: Task, attempt: Attempt) -> Score:
     """The score, after looking at what holds for every score."""
-    score = await benchmark.score(task, attempt)
+    score = await _scored(benchmark, task, attempt)
     _require(isinstance(score, Score), f"the score of `{task.id}` is not a Score")
-    again = await benchmark.score(task, attempt)
+    again = await _scored(benchmark, task, attempt)
     _require(score == again, f"the score of one answer to `{task.id}` varies")
     explained = score.hard == 1.0 or score.feedback.strip() != ""
     _require(explained, f"a wrong answer to `{task.id}` gets no feedback")
     return score
+
+
+async def _scored(benchmark: Benchmark, task: Task, attempt: Attempt) -> Score:
+    """The score; where a judge would be asked, that of an answer it finds wrong."""
+    if not isinstance(benchmark, Judged):
+        return await benchmark.score(task, attempt)
+    if attempt.ending == "gave_up":
+        return Score(0.0, 0.0, "no answer was given")
+    asked = benchmark.ask_judge(task, attempt)
+    return asked if isinstance(asked, Score) else Score(0.0, 0.0, "left to the judge")
 
 
 def _spread(tasks: Sequence[Task]) -> Sequence[Task]:
