@@ -15,6 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import typer
 from backend_pages import backends_page, env_example, our_backends
+from benchmark_pages import benchmarks_page
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -52,6 +53,7 @@ def pages() -> dict[str, str]:
     """File name below `reference/` to the text it should hold."""
     return {
         "backends.md": "\n".join((NOTICE, "", *backends_page())),
+        "benchmarks.md": "\n".join((NOTICE, "", *benchmarks_page(), "")),
         "../../.env.example": "\n".join(env_example()),
         "cli.md": "\n".join(_cli()),
         "config.md": "\n".join(_config()),
