@@ -17,6 +17,7 @@ from skillopt_cli.core.errors import DataError, DriftRefused
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.words import count
 from skillopt_cli.stages import Run
+from skillopt_cli.stages.skill_files import PROMPT as SKILL_FILES
 
 FREE = (
     "run.",
@@ -46,7 +47,11 @@ def manifest(run: Run, seed: SkillDocument) -> dict[str, Any]:
         "optimizer": _digest(run.optimizer.fingerprint if run.optimizer else ""),
         **({"judge": _digest(run.judge.fingerprint)} if run.judge else {}),
         "seed_skill": seed.digest,
-        "prompts": {name: _digest(text) for name, text in sorted(run.prompts.items())},
+        "prompts": {
+            name: _digest(text)
+            for name, text in sorted(run.prompts.items())
+            if name != SKILL_FILES or seed.folder is not None
+        },
         "splits": {
             split: {task.id: task.digest[:16] for task in tasks}
             for split, tasks in run.splits.items()

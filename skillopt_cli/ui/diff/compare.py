@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -113,7 +113,7 @@ class SkillDiff:
             "added": _bare(self.new[block.new.start : block.new.stop]),
             "protected": list(block.regions),
             "causes": [
-                {"step": c.step, "what": c.what or None, "edits": [asdict(e) for e in c.edits]}
+                {"step": c.step, "what": c.what or None, "edits": [e.record for e in c.edits]}
                 for c in block.causes
             ],
         }
