@@ -19,7 +19,6 @@ from skillopt_cli.core.folder import (
     inner,
     is_pattern,
 )
-from skillopt_cli.core.skill import SkillDocument
 
 LONGEST_TEXT = 500_000
 """Bytes; a longer file is not read as text but carried like a binary one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
@@ -143,7 +143,9 @@ class EnvConfig(Section):
     name: str = ""
     """The benchmark, see `skillopt benchmarks list`."""
     skill_init: str = ""
-    """Seed skill file; empty takes the benchmark's own one-sentence seed."""
+    """Seed skill file, or folder with a SKILL.md; empty takes the benchmark's own sentence."""
+    editable: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """Files of a skill folder that may be changed, paths or globs in it; unset is ["SKILL.md"]."""
     from_scratch: bool = False
     """Start from an empty skill."""
     split_mode: Literal["split_dir", "ratio"] | None = None

@@ -157,6 +157,15 @@ class SkillDocument:
         return self.text
 
 
+def taught_text(skill: SkillDocument) -> str:
+    """What a target reads that cannot open files: the text, then each text file under its path."""
+    taught = skill.text
+    for path, text in skill.folder.texts if skill.folder else ():
+        end = "" if taught.endswith("\n") else "\n"
+        taught = f"{taught}{end}\n## File `{path}`\n\n{text}"
+    return taught
+
+
 def restored(original: SkillDocument, text: str) -> SkillDocument:
     """A rewritten `text` in which the protected regions of `original` stand byte for byte.
 

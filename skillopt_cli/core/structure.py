@@ -15,8 +15,8 @@ from pathlib import PurePosixPath
 from typing import Literal
 from urllib.parse import unquote
 
-from skillopt_cli.core.folder import excess
-from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.folder import SKILL_FILE, excess
+from skillopt_cli.core.skill import FRONT_MATTER, SkillDocument
 
 Language = Literal["python", "json", "yaml", "shell"]
 
@@ -78,6 +78,8 @@ def structure_faults(before: SkillDocument, after: SkillDocument) -> tuple[Fault
     """
     faults: list[Fault] = []
     old = before.texts
+    if _has_front_matter(before) and not _has_front_matter(after):
+        faults.append(Fault(SKILL_FILE, "its front matter is gone", 1))
     for path, text in changed_files(before, after).items():
         if fault := newly(path, old.get(path), text, _parse_fault):
             faults.append(fault)
@@ -165,6 +167,10 @@ def _links(text: str) -> Iterator[tuple[int, str]]:
             target = found[1].strip("<>")
             if target and not _SCHEME.match(target):
                 yield number, target
+
+
+def _has_front_matter(skill: SkillDocument) -> bool:
+    return any(region.name == FRONT_MATTER for region in skill.regions)
 
 
 def _above(file: str) -> tuple[PurePosixPath, ...]:

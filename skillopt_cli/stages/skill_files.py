@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from pydantic import Field, create_model
 
@@ -34,7 +34,7 @@ class FiledEdit(ProposedEdit):
 
 
 def asking_for_files(question: Question[C], skill: SkillDocument) -> Question[C]:
-    """The question, in which edits may name a file of the skill folder where there is one to change.
+    """The question, in which edits may name a file where the skill has others to change.
 
     Rewrites change SKILL.md only.
     """
@@ -50,5 +50,4 @@ def asking_for_files(question: Question[C], skill: SkillDocument) -> Question[C]
 def _filed(contract: type[C]) -> type[C]:
     """The contract with files. Made once: its schema is cached by identity."""
     edits = (list[FiledEdit], ...)
-    made = create_model(f"Filed{contract.__name__}", __base__=contract, edits=edits)
-    return cast("type[C]", made)
+    return create_model(f"Filed{contract.__name__}", __base__=contract, edits=edits)
