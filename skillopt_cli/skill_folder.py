@@ -98,7 +98,7 @@ def _companion(path: Path, name: str) -> Companion:
             raise DataError(f"{path} in a skill folder is not a file", "remove it")
         executable = bool(status.st_mode & stat.S_IXUSR)
         if status.st_size > MOST_BYTES:
-            return Companion(name, None, executable, Held("", status.st_size, ""))
+            return Companion(name, Held("", status.st_size, ""), executable)
         content = path.read_bytes()
     except OSError as error:
         raise DataError(
@@ -110,21 +110,21 @@ def _companion(path: Path, name: str) -> Companion:
         except UnicodeDecodeError:
             pass
     digest = hashlib.sha256(content).hexdigest()
-    return Companion(name, None, executable, Held(digest, len(content), str(path.absolute())))
+    return Companion(name, Held(digest, len(content), str(path.absolute())), executable)
 
 
 def _content(file: Companion) -> bytes:
-    if file.held is None:
-        return (file.text or "").encode(errors="backslashreplace")
+    if isinstance(held := file.content, str):
+        return held.encode(errors="backslashreplace")
     hint = "put it back as it was, or start a new run"
     try:
-        content = Path(file.held.source).read_bytes()
+        content = Path(held.source).read_bytes()
     except OSError as error:
         raise DataError(
-            f"cannot read {file.held.source}, which belongs to the skill: {error.strerror}", hint
+            f"cannot read {held.source}, which belongs to the skill: {error.strerror}", hint
         ) from error
-    if hashlib.sha256(content).hexdigest() != file.held.digest:
-        raise DataError(f"{file.held.source}, which belongs to the skill, has changed", hint)
+    if hashlib.sha256(content).hexdigest() != held.digest:
+        raise DataError(f"{held.source}, which belongs to the skill, has changed", hint)
     return content
 
 

@@ -33,6 +33,9 @@ FREE = (
 FREE_ENDS = (".api_key_env", ".timeout")
 """Keys that alter no text and no score; where data and prompts lie does not matter."""
 
+_LATER = frozenset(["env.editable"])
+"""Keys that are left out where they are unset: the manifests of runs without them stay the same."""
+
 _PARTS = {"config", "benchmark", "target", "optimizer", "seed_skill", "prompts", "splits"}
 
 
@@ -115,7 +118,9 @@ def refuse_drift(changes: list[str]) -> None:
 def binding(config: RunConfig) -> dict[str, Any]:
     """The settings that can alter a text or a score, by dotted key."""
     values = flatten(anchored(config).model_dump(mode="json"))
-    return {key: value for key, value in values if not _free(key)}
+    return {
+        key: value for key, value in values if not (_free(key) or (key in _LATER and value is None))
+    }
 
 
 def _free(key: str) -> bool:

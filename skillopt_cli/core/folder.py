@@ -35,36 +35,36 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """A file beside SKILL.md: its text, or what stands for it.
+    """A file beside SKILL.md.
 
     Attributes:
         path: POSIX, relative to the folder; never SKILL.md.
-        text: None exactly where the content is `held`.
+        content: its text, or what stands for it.
         executable: whether its owner may run it.
     """
 
     path: str
-    text: str | None = None
+    content: str | Held
     executable: bool = False
-    held: Held | None = None
 
-    def __post_init__(self) -> None:
-        if (self.text is None) == (self.held is None):
-            raise ValueError(f"the file {self.path} is either a text or held by its digest")
+    @property
+    def text(self) -> str | None:
+        """The text; None where the content is not carried along."""
+        return None if isinstance(self.content, Held) else self.content
 
     @property
     def digest(self) -> str:
         """Hex SHA-256 of the content."""
-        if self.held is not None:
-            return self.held.digest
-        return hashlib.sha256((self.text or "").encode(errors="surrogatepass")).hexdigest()
+        if isinstance(self.content, Held):
+            return self.content.digest
+        return hashlib.sha256(self.content.encode(errors="surrogatepass")).hexdigest()
 
     @property
     def size(self) -> int:
         """Its size in bytes."""
-        if self.held is not None:
-            return self.held.size
-        return len((self.text or "").encode(errors="surrogatepass"))
+        if isinstance(self.content, Held):
+            return self.content.size
+        return len(self.content.encode(errors="surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Folder:
         """
         old = self.file(path) or Companion(path, "", text.startswith("#!"))
         others = [file for file in self.files if file.path != path]
-        files = sorted([*others, replace(old, text=text)], key=lambda file: file.path)
+        files = sorted([*others, replace(old, content=text)], key=lambda file: file.path)
         return replace(self, files=tuple(files))
 
 

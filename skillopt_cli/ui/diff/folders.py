@@ -78,16 +78,18 @@ def _others(a: Folder | None, b: Folder | None) -> Iterator[tuple[str, str]]:
     old, new = ({f.path: f for f in folder.files} if folder else {} for folder in (a, b))
     for path in sorted({*old, *new}):
         before, after = old.get(path), new.get(path)
-        if (before is None or before.held) and (after is None or after.held):
+        if before is None or after is None or (before.text is None and after.text is None):
             if what := _moved(before, after):
                 yield path, f"the binary file {what}"
-        elif before and after and bool(before.held) != bool(after.held):
-            yield path, f"it is {'no text any more' if after.held else 'a text now'}"
+        elif (before.text is None) != (after.text is None):
+            yield path, f"it is {'no text any more' if after.text is None else 'a text now'}"
         if before and after and before.executable != after.executable:
             yield path, f"it is {'now' if after.executable else 'no longer'} executable"
 
 
 def _moved(before: Companion | None, after: Companion | None) -> str:
+    """What became of a binary file; empty for nothing, and for texts, which are shown."""
     if before is None or after is None:
-        return "is new" if before is None else "is gone"
+        only = before or after
+        return "" if only is None or only.text is not None else "is new" if after else "is gone"
     return "differs" if before.digest != after.digest else ""
