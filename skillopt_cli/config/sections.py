@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
@@ -145,7 +146,8 @@ class EnvConfig(Section):
     skill_init: str = ""
     """Seed skill file, or folder with a SKILL.md; empty takes the benchmark's own sentence."""
     editable: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    """Files of a skill folder that may be changed, paths or globs in it; unset is ["SKILL.md"]."""
+    """Files of a skill folder that may be changed: paths or globs in it, as a list or with spaces
+    between them. Unset it is SKILL.md alone."""
     from_scratch: bool = False
     """Start from an empty skill."""
     split_mode: Literal["split_dir", "ratio"] | None = None
@@ -187,6 +189,11 @@ class EnvConfig(Section):
                 " `--set env.split_mode=split_dir` reads the folder",
             )
         return self
+
+    @field_validator("editable", mode="before")
+    @classmethod
+    def _read_words(cls, value: Any) -> Any:
+        return tuple(shlex.split(value)) if isinstance(value, str) else value
 
     @property
     def tasks_from(self) -> tuple[str, str]:
