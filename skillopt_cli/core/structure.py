@@ -32,7 +32,10 @@ _PROGRAM = re.compile(r"#!\S*/(?:env\s+(?:-\S+\s+)*)?(python|bash|sh|dash)[\d.]*
 _MARKDOWN = (".md", ".markdown")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
-_LINK = re.compile(r"\]\(\s*(<[^<>]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)")
+_LINK = re.compile(
+    r"\]\(\s*(<[^<>]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)"
+    r"""(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\)"""
+)
 _DEFINITION = re.compile(r" {0,3}\[[^\]^][^\]]*\]:\s*(<[^<>]*>|\S+)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\?|\{")
 

