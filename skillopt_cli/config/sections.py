@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
@@ -145,7 +145,7 @@ class EnvConfig(Section):
     """The benchmark, see `skillopt benchmarks list`."""
     skill_init: str = ""
     """Seed skill file, or folder with a SKILL.md; empty takes the benchmark's own sentence."""
-    editable: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    editable: tuple[str, ...] | None = None
     """Files of a skill folder that may be changed: paths or globs in it, as a list or with spaces
     between them. Unset it is SKILL.md alone."""
     from_scratch: bool = False
@@ -193,7 +193,10 @@ class EnvConfig(Section):
     @field_validator("editable", mode="before")
     @classmethod
     def _read_words(cls, value: Any) -> Any:
-        return tuple(shlex.split(value)) if isinstance(value, str) else value
+        found = tuple(shlex.split(value)) if isinstance(value, str) else value
+        if found is not None and not found:
+            raise ValueError("must name a file, such as SKILL.md")
+        return found
 
     @property
     def tasks_from(self) -> tuple[str, str]:
