@@ -13,10 +13,6 @@ from skillopt_cli.core.events import Role
 from skillopt_cli.core.task import Split
 from skillopt_cli.ports.seams import AgentBackend, Benchmark, ChatBackend
 
-    def keep_folder(self, path: str, skill: SkillDocument) -> None:
-        """Lay a skill folder out at `path`, in the place of what is there."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class RoleSettings:

@@ -92,7 +92,7 @@ async def test_the_files_of_a_folder_lie_beside_the_skill(tmp_path: Path) -> Non
     assert set(told["files"]) == {"work/AGENTS.md", "work/scripts/x.py"}
     assert "The files that belong to this skill are in" in bytes.fromhex(told["stdin"]).decode()
 
-    with pytest.raises(BackendUnusable, match=r"holds a file `AGENTS\.md`"):
+    with pytest.raises(BackendUnusable, match=r"file `AGENTS\.md` would stand"):
         await attempt(tmp_path, settings(program), skill)
 
 

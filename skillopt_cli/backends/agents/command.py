@@ -83,14 +83,14 @@ class Command:
         if layout.skill is None:
             return
         path = layout.work / (self.skill_file or SKILL_FILE)
-        folder = layout.skill.folder
-        if folder is not None and folder.file(path.name):
-            raise BackendUnusable(
-                f"the skill folder holds a file `{path.name}`, which is also where"
-                " model.command.skill_file puts the skill",
-                "write another place, such as .agents/skills/mine/SKILL.md",
-            )
         path.parent.mkdir(parents=True, exist_ok=True)
+        for file in layout.skill.folder.files if layout.skill.folder else ():
+            if file.path == path.name or (path.parent / file.path).exists():
+                raise BackendUnusable(
+                    f"the skill's file `{file.path}` would stand in the place of another one where"
+                    " model.command.skill_file puts the skill",
+                    "put it into a folder of its own, such as .agents/skills/mine/SKILL.md",
+                )
         place_files(layout.skill, path.parent)
         if self.skill_file:
             text = layout.skill.text if path.name == SKILL_FILE else layout.skill.body
