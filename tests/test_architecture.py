@@ -21,6 +21,7 @@ FLOORS = {
     "core": 0,
     "ports": 1,
     "config": 1,
+    "skill_folder": 1,
     "stages": 2,
     "backends": 2,
     "benchmarks": 2,

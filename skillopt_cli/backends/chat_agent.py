@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from skillopt_cli.core.errors import RequestRefused, TransientError
-from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.skill import SkillDocument, taught_text
 from skillopt_cli.core.task import (
     CUT_SHORT,
     Attempt,
@@ -86,7 +86,7 @@ class ChatAgent:
 
 def render(brief: Brief, skill: SkillDocument) -> tuple[Message, Message]:
     """System and user message for a brief: who the target is, what it was taught, how to answer."""
-    taught = f"## Skill\n{skill.text}" if skill.text.strip() else ""
+    taught = f"## Skill\n{taught_text(skill)}" if skill.text.strip() else ""
     system = "\n\n".join(part for part in (brief.role, taught, brief.answer_format) if part)
     return Message("system", system), Message("user", brief.prompt, brief.images)
 

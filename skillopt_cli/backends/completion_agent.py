@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from skillopt_cli.core.errors import RequestRefused, TransientError
-from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.skill import SkillDocument, taught_text
 from skillopt_cli.core.task import Attempt, Brief, ChatRequest, Ending, Message, Usage
 from skillopt_cli.ports import ChatBackend, Executor
 
@@ -33,7 +33,7 @@ class CompletionAgent:
         Raises:
             FatalBackendError: no attempt can succeed.
         """
-        taught = skill.text.rstrip()
+        taught = taught_text(skill).rstrip()
         task = Message("user", completion_text(brief))
         asked = (Message("system", taught), task) if taught.strip() else (task,)
         # Every draw of a greedy model is the same call, so that all share one journal entry.

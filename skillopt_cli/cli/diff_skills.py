@@ -19,6 +19,7 @@ from skillopt_cli.ui.diff import (
     NamedSkill,
     Screen,
     SkillDiff,
+    diff_folders,
     diff_skills,
     document,
     named_skill,
@@ -33,7 +34,7 @@ _USAGE = "`skillopt diff-skills --help` shows the usage"
 
 def compare_skills(
     a: Annotated[
-        str | None, typer.Argument(help="Skill file, run, or RUN:seed, RUN:best, RUN:3.")
+        str | None, typer.Argument(help="Skill file or folder, run, or RUN:seed, RUN:best, RUN:3.")
     ] = None,
     b: Annotated[str | None, typer.Argument(help="The other one.")] = None,
     out_root: LookupRoot = Path("outputs"),
@@ -58,7 +59,8 @@ def compare_skills(
 ) -> None:
     """Show how two skills differ, and which steps of a run made the changes.
 
-    --apply writes the second skill over a file of yours, below the file's own front matter.
+    --apply writes the second skill over a file of yours, below the file's own front matter. Skill
+    folders are compared file by file.
     """
     if (with_front_matter or force) and apply is None:
         raise UsageError("--with-front-matter and --force belong to --apply", _USAGE)
@@ -70,6 +72,9 @@ def compare_skills(
     if a is None or b is None:
         raise UsageError("two skills to compare are needed", _USAGE)
     first, second = (named_skill(by_id(name, out_root)) for name in (a, b))
+    if first.folder is not None or second.folder is not None:
+        _compare_folders(first, second, words=words, apply=apply, json=json)
+        return
     difference = diff_skills(first, second)
     applied = None
     if apply is not None:
@@ -86,7 +91,36 @@ def compare_skills(
         typer.echo(f"{apply}: {said}")
 
 
+def _compare_folders(
+    first: NamedSkill, second: NamedSkill, *, words: bool, apply: Path | None, json: bool
+) -> None:
+    if apply is not None:
+        source = (
+            second.path if second.folder is not None and second.path else Path("RUN/best_skill")
+        )
+        raise UsageError(
+            "--apply writes one file, and a skill here is a folder",
+            f"copy what you want of {source} over your folder, such as `cp -r {source}/. FOLDER`",
+        )
+    difference = diff_folders(first, second)
+    if json:
+        show_json(difference.document())
+        return
+    for _, part in difference.files:
+        _show_changes(part, words=words)
+    for path, what in difference.others:
+        typer.echo(f"{path}: {what}")
+    typer.echo(EQUAL if difference.equal else difference.headline)
+
+
 def _show(difference: SkillDiff, *, words: bool) -> None:
+    _show_changes(difference, words=words)
+    if not (sys.stdout.isatty() or words):
+        typer.echo(EQUAL if difference.equal else difference.headline)
+
+
+def _show_changes(difference: SkillDiff, *, words: bool) -> None:
+    """The changes in one text; where no patch is wanted, with their summary."""
     if sys.stdout.isatty():
         show(Screen(difference, marks=words))
     elif words:
@@ -96,7 +130,6 @@ def _show(difference: SkillDiff, *, words: bool) -> None:
         typer.echo(patch_text(difference), nl=False)
         for line in origins(difference):
             typer.echo(line)
-        typer.echo(EQUAL if difference.equal else difference.headline)
 
 
 def _undo(target: Path, *, json: bool) -> None:

@@ -40,7 +40,7 @@ def evaluate(
     benchmark: BenchmarkArgument = None,
     skill: Annotated[
         str | None,
-        typer.Option("--skill", help="Skill file, run, or RUN:best, RUN:seed, RUN:3."),
+        typer.Option("--skill", help="Skill file or folder, run, or RUN:best, RUN:seed, RUN:3."),
     ] = None,
     split: Annotated[str, typer.Option(help="train, selection or test.")] = "test",
     run_id: RunId = None,

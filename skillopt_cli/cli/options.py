@@ -55,7 +55,7 @@ MaxCalls = Annotated[int | None, typer.Option(help="Most answered model calls.")
 MaxTokens = Annotated[int | None, typer.Option(help="Most tokens read and written.")]
 MaxRollouts = Annotated[int | None, typer.Option(help="Most attempts at tasks.")]
 MaxMinutes = Annotated[float | None, typer.Option(help="Most minutes of work.")]
-SkillInit = Annotated[str | None, typer.Option(help="Skill file to start from.")]
+SkillInit = Annotated[str | None, typer.Option(help="Skill file or folder to start from.")]
 FromScratch = Annotated[bool, typer.Option("--from-scratch", help="Start from an empty skill.")]
 SplitDir = Annotated[str | None, typer.Option(help="Folder with train/, selection/ and test/.")]
 OutRoot = Annotated[str | None, typer.Option(help="Where run folders are made.")]

@@ -66,7 +66,8 @@ def foretell(order: Order, progress: Progress | None = None, *, as_json: bool) -
 
 def show_result(folder: Path, summary: dict[str, Any]) -> None:
     """What a training came to, on stdout: the skill's file, and its scores with n."""
-    typer.echo(f"best skill: {folder / 'best_skill.md'}")
+    best = "best_skill" if (folder / "best_skill").is_dir() else "best_skill.md"
+    typer.echo(f"best skill: {folder / best}")
     metric = summary["gate_metric"]
     base, best = pair(summary["baseline_gate_score"], summary["best_gate_score"])
     reach = [_reach(summary, f"{name}_selection") for name in ("baseline", "best")]

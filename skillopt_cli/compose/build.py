@@ -18,7 +18,7 @@ from skillopt_cli.compose.prompts import effective_prompts
 from skillopt_cli.compose.replaying import Replay, one_at_a_time, replayed_models
 from skillopt_cli.compose.roles import Models, Wiring, open_models, role_spec
 from skillopt_cli.compose.secrets import DiscreetStore, Secrets
-from skillopt_cli.compose.skill_init import seed_skill
+from skillopt_cli.compose.skill_init import check_writable, seed_skill
 from skillopt_cli.compose.taping import TapedStore, recorder, recording_header
 from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
@@ -160,6 +160,8 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         )
         _check_abilities(run)
         seed = order.skill or seed_skill(config.env, benchmark.seed_skill)
+        if training:
+            check_writable(seed, config.optimizer)
         record_conditions(folder, run, seed, allow_drift=order.allow_drift)
         started = _started(folder, run, order, models)
         with tapes.writing(recording_header(config, models, benchmark)) if tapes else nullcontext():

@@ -17,6 +17,7 @@ from skillopt_cli.core.errors import DataError, DriftRefused
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.words import count
 from skillopt_cli.stages import Run
+from skillopt_cli.stages.skill_files import PROMPT as SKILL_FILES
 
 FREE = (
     "run.",
@@ -32,6 +33,9 @@ FREE = (
 FREE_ENDS = (".api_key_env", ".timeout")
 """Keys that alter no text and no score; where data and prompts lie does not matter."""
 
+_LATER = frozenset(["env.editable"])
+"""Keys that are left out where they are unset: the manifests of runs without them stay the same."""
+
 _PARTS = {"config", "benchmark", "target", "optimizer", "seed_skill", "prompts", "splits"}
 
 
@@ -46,7 +50,11 @@ def manifest(run: Run, seed: SkillDocument) -> dict[str, Any]:
         "optimizer": _digest(run.optimizer.fingerprint if run.optimizer else ""),
         **({"judge": _digest(run.judge.fingerprint)} if run.judge else {}),
         "seed_skill": seed.digest,
-        "prompts": {name: _digest(text) for name, text in sorted(run.prompts.items())},
+        "prompts": {
+            name: _digest(text)
+            for name, text in sorted(run.prompts.items())
+            if name != SKILL_FILES or seed.folder is not None
+        },
         "splits": {
             split: {task.id: task.digest[:16] for task in tasks}
             for split, tasks in run.splits.items()
@@ -110,7 +118,9 @@ def refuse_drift(changes: list[str]) -> None:
 def binding(config: RunConfig) -> dict[str, Any]:
     """The settings that can alter a text or a score, by dotted key."""
     values = flatten(anchored(config).model_dump(mode="json"))
-    return {key: value for key, value in values if not _free(key)}
+    return {
+        key: value for key, value in values if not (_free(key) or (key in _LATER and value is None))
+    }
 
 
 def _free(key: str) -> bool:

@@ -21,6 +21,7 @@ from skillopt_cli.core.task import Split, Task, Usage
 from skillopt_cli.engine.forecast import Amount, Assumptions, Forecast, Forecaster, Range
 from skillopt_cli.engine.spending import first_work
 from skillopt_cli.ports import Benchmark
+from skillopt_cli.stages.material import skill_text
 
 CHARS_PER_TOKEN = 4
 ANSWER = Range(10, 100, 1000)
@@ -223,7 +224,8 @@ def _analyst(config: RunConfig, skill: SkillDocument) -> Range:
     """Tokens an optimizer reads beside what it is to look at."""
     prompts = run_prompts(config).values()
     mean = sum(map(len, prompts)) / len(prompts)
-    return Range.of((mean + len(skill.text)) / CHARS_PER_TOKEN)
+    shown = skill.text if skill.folder is None else skill_text(skill)
+    return Range.of((mean + len(shown)) / CHARS_PER_TOKEN)
 
 
 def _usd(price: Callable[[Usage], float | None], prompt: Range, completion: Range) -> Range | None:

@@ -3,39 +3,82 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from skillopt_cli.config.sections import EnvConfig
-from skillopt_cli.core.errors import DataError, UsageError
+from skillopt_cli.config.sections import EnvConfig, OptimizerConfig
+from skillopt_cli.core.errors import ConfigError, DataError, UsageError
+from skillopt_cli.core.folder import SKILL_FILE
 from skillopt_cli.core.skill import FRONT_MATTER, SkillDocument
+from skillopt_cli.skill_folder import read_companions
 
 _RULE = re.compile(r"---[ \t]*\r?\n")
 
 
 def seed_skill(env: EnvConfig, shipped: str) -> SkillDocument:
-    """The seed: a file of the user's, an empty text, or the benchmark's own one-sentence skill.
+    """The seed: a file or folder of the user's, an empty text, or the benchmark's own sentence.
 
     Raises:
-        UsageError: the file does not exist.
+        UsageError: the file does not exist, or `env.editable` does not fit it.
         DataError: the file is not readable text, says nothing, or its markers do not pair up.
     """
+    path = "" if env.from_scratch else env.skill_init
+    if path and Path(path).is_dir():
+        return read_skill(Path(path), env.editable or (SKILL_FILE,))
+    if env.editable is not None:
+        raise UsageError(
+            "`env.editable` is set, but the skill is no folder",
+            "name a folder that holds a SKILL.md with --skill-init, or leave `env.editable` out",
+        )
     if env.from_scratch:
         return SkillDocument("")
-    if not env.skill_init:
-        return SkillDocument(shipped)
-    return read_skill(Path(env.skill_init))
+    return read_skill(Path(path)) if path else SkillDocument(shipped)
 
 
-def read_skill(path: Path) -> SkillDocument:
-    """A skill file.
+def read_skill(path: Path, editable: Sequence[str] = (SKILL_FILE,)) -> SkillDocument:
+    """A skill file, or a folder that holds a SKILL.md.
+
+    Args:
+        editable: see `core.folder.Folder`.
 
     Raises:
-        UsageError: it does not exist.
-        DataError: it is not readable text, says nothing, its markers do not pair up, or its front
-            matter has no end.
+        UsageError: it does not exist, or `editable` does not fit it.
+        DataError: it is not readable text, says nothing, its markers do not pair up, its front
+            matter has no end, or `read_companions` refuses a file of the folder.
     """
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder", f"name a file, such as {path / 'best_skill.md'}")
+    if not path.is_dir():
+        return _read(path)
+    if not (path / SKILL_FILE).is_file():
+        raise UsageError(
+            f"{path} is a folder without a {SKILL_FILE}",
+            f"name a file, such as {path / 'best_skill.md'}",
+        )
+    return replace(_read(path / SKILL_FILE), folder=read_companions(path, editable))
+
+
+def check_writable(seed: SkillDocument, settings: OptimizerConfig) -> None:
+    """Check that nothing but edits of other files is wanted where SKILL.md may not be changed.
+
+    Raises:
+        ConfigError: a setting would have it changed.
+    """
+    if seed.folder is None or seed.folder.may_change(SKILL_FILE):
+        return
+    clashes = {
+        "use_slow_update": (settings.use_slow_update, "false"),
+        "use_skill_aware_reflection": (settings.use_skill_aware_reflection, "false"),
+        "skill_update_mode": (settings.skill_update_mode != "patch", "patch"),
+    }
+    for name, (wanted, other) in clashes.items():
+        if wanted:
+            raise ConfigError(
+                f"`optimizer.{name}` has {SKILL_FILE} changed, which `env.editable` leaves out",
+                f"`--set optimizer.{name}={other}`, or add {SKILL_FILE} to `env.editable`",
+            )
+
+
+def _read(path: Path) -> SkillDocument:
     if not path.is_file():
         raise UsageError(
             f"the skill file {path.absolute()} does not exist",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
@@ -77,7 +78,7 @@ class OptimizerConfig(Section):
     skill_update_mode: UpdateMode = "patch"
     """patch edits; rewrite_from_suggestions and full_rewrite_minibatch write the text anew."""
     max_skill_chars: int = Field(0, ge=0)
-    """Refuse a step's candidate that is longer than this, without measuring it; 0 never does."""
+    """Refuse a longer candidate of a step without measuring it; 0 never does. SKILL.md counts."""
     prompts_dir: str = ""
     """Folder of NAME.md files, each in the place of the optimizer's prompt of that name."""
 
@@ -143,7 +144,10 @@ class EnvConfig(Section):
     name: str = ""
     """The benchmark, see `skillopt benchmarks list`."""
     skill_init: str = ""
-    """Seed skill file; empty takes the benchmark's own one-sentence seed."""
+    """Seed skill file, or folder with a SKILL.md; empty takes the benchmark's own sentence."""
+    editable: tuple[str, ...] | None = None
+    """Files of a skill folder that may be changed: paths or globs in it, as a list or with spaces
+    between them. Unset it is SKILL.md alone."""
     from_scratch: bool = False
     """Start from an empty skill."""
     split_mode: Literal["split_dir", "ratio"] | None = None
@@ -185,6 +189,14 @@ class EnvConfig(Section):
                 " `--set env.split_mode=split_dir` reads the folder",
             )
         return self
+
+    @field_validator("editable", mode="before")
+    @classmethod
+    def _read_words(cls, value: Any) -> Any:
+        found = tuple(shlex.split(value)) if isinstance(value, str) else value
+        if found is not None and not found:
+            raise ValueError("must name a file, such as SKILL.md")
+        return found
 
     @property
     def tasks_from(self) -> tuple[str, str]:

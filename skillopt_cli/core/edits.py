@@ -7,11 +7,13 @@ edit never trims, re-indents or moves what the optimizer wrote.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, get_args
 
 from skillopt_cli.core.errors import DataError
+from skillopt_cli.core.folder import SKILL_FILE, Folder, inner
 from skillopt_cli.core.skill import FRONT_MATTER, MARKER, Region, SkillDocument
+from skillopt_cli.core.splices import joined, locate, spliced
 
 Op = Literal["append", "insert_after", "replace", "delete"]
 OPS: tuple[str, ...] = get_args(Op)
@@ -55,6 +57,7 @@ class Edit:
         support: trajectories the edit rests on, at least 0.
         source: which kind of trajectories proposed it.
         evidence: one sentence on what was counted, for the reader of the report.
+        file: what it changes in a skill folder, relative to that; empty for the skill's own text.
     """
 
     op: str
@@ -63,11 +66,20 @@ class Edit:
     support: int = 0
     source: Source = "failure"
     evidence: str = ""
+    file: str = ""
 
     @property
     def change(self) -> tuple[str, str, str]:
-        """What the edit does, without why: two edits with equal changes are duplicates."""
+        """What the edit does to its file, without why: equal ones are duplicates."""
         return self.op, self.target, self.content
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The edit for a record in JSON, which names a file only beside SKILL.md."""
+        fields = asdict(self)
+        if not self.file:
+            del fields["file"]
+        return fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +148,14 @@ def refuse(skill: SkillDocument, candidate: Candidate, reason: str) -> Candidate
 
 
 def apply_edits(skill: SkillDocument, edits: Sequence[Edit]) -> Candidate:
-    """Apply `edits` in order, each to the text the earlier ones left. Pure; never raises."""
+    """Apply `edits` in order, each to what the earlier ones left. Pure; never raises."""
     outcomes: list[EditOutcome] = []
-    seen: set[tuple[str, str, str]] = set()
+    seen: set[tuple[str, tuple[str, str, str]]] = set()
     for edit in edits:
-        if edit.change in seen:
+        if (edit.file, edit.change) in seen:
             outcomes.append(EditOutcome(edit, "duplicate", "an earlier edit makes this change"))
             continue
-        seen.add(edit.change)
+        seen.add((edit.file, edit.change))
         try:
             skill, outcome = _apply_one(skill, edit)
         except DataError as error:
@@ -158,19 +170,67 @@ def _apply_one(skill: SkillDocument, edit: Edit) -> tuple[SkillDocument, EditOut
     fault = _shape_fault(edit)
     if fault:
         return skill, fault
+    try:
+        path = inner(edit.file or SKILL_FILE)
+    except ValueError:
+        return skill, EditOutcome(edit, "invalid", f"`{edit.file}` leads out of the skill's folder")
+    if path == SKILL_FILE:
+        return _apply_to_text(skill, edit)
+    if skill.folder is None:
+        return skill, EditOutcome(edit, "invalid", f"the skill is one file and has no `{path}`")
+    folder, outcome = _apply_to_file(skill.folder, path, edit)
+    return replace(skill, folder=folder), outcome
+
+
+def _apply_to_text(skill: SkillDocument, edit: Edit) -> tuple[SkillDocument, EditOutcome]:
+    if skill.folder is not None and not skill.folder.may_change(SKILL_FILE):
+        return skill, EditOutcome(edit, "protected", f"`{SKILL_FILE}` is read-only")
+    if MARKER.search(edit.content):
+        return skill, EditOutcome(edit, "protected", "the new text holds a region marker")
     if edit.op == "append":
         return _settle(skill, edit, _append(skill, edit.content))
-    span, miss = _locate(skill, edit)
-    if span is None:
-        return skill, miss
-    start, end = span
-    text = skill.text
-    if edit.op == "insert_after":
-        cut = text.find("\n", end - 1)
-        head = text if cut < 0 else text[: cut + 1]
-        return _settle(skill, edit, _joined(head, edit.content, text[len(head) :]))
-    new = edit.content if edit.op == "replace" else ""
-    return _settle(skill, edit, text[:start] + new + text[end:])
+    guarded = [(region.start, region.end) for region in skill.regions]
+    match locate(skill.text, edit.target, guarded):
+        case int() as start, int() as end:
+            return _settle(skill, edit, spliced(edit.op, skill.text, edit.content, (start, end)))
+        case miss, reason:
+            reason = reason or "the target does not occur in the skill"
+            return skill, EditOutcome(edit, miss, reason)
+
+
+def _apply_to_file(folder: Folder, path: str, edit: Edit) -> tuple[Folder, EditOutcome]:
+    """The folder after an edit of a file beside SKILL.md, which has no protected regions."""
+    text = _text_of(folder, path, edit)
+    if isinstance(text, EditOutcome):
+        return folder, text
+    if edit.op == "append":
+        changed = joined(text, edit.content, "")
+    else:
+        match locate(text, edit.target):
+            case int() as start, int() as end:
+                changed = spliced(edit.op, text, edit.content, (start, end))
+            case miss, reason:
+                reason = reason or f"the target does not occur in `{path}`"
+                return folder, EditOutcome(edit, miss, reason)
+    if changed == text:
+        return folder, EditOutcome(edit, "no_op", "the text stays the same")
+    if not changed.strip():
+        return folder, EditOutcome(edit, "invalid", f"nothing would be left of `{path}`")
+    return folder.with_text(path, changed), EditOutcome(edit, "applied")
+
+
+def _text_of(folder: Folder, path: str, edit: Edit) -> str | EditOutcome:
+    """What an edit finds in the file it names, or why it may not change that."""
+    held = folder.file(path)
+    if held is None:
+        if edit.op == "append" and folder.may_make(path):
+            return ""
+        return EditOutcome(edit, "invalid", f"the skill has no file `{path}`")
+    if not folder.may_change(path):
+        return EditOutcome(edit, "protected", f"`{path}` is read-only")
+    if held.text is None:
+        return EditOutcome(edit, "protected", f"`{path}` is no text that can be edited")
+    return held.text
 
 
 def _shape_fault(edit: Edit) -> EditOutcome | None:
@@ -179,53 +239,21 @@ def _shape_fault(edit: Edit) -> EditOutcome | None:
         return EditOutcome(edit, "invalid", f"unknown operation `{edit.op}`")
     if edit.op != "append" and not edit.target:
         return EditOutcome(edit, "invalid", f"{edit.op} needs a target")
-    if MARKER.search(edit.content):
-        return EditOutcome(edit, "protected", "the new text holds a region marker")
     if edit.op in ("append", "insert_after") and not edit.content.strip():
         return EditOutcome(edit, "no_op", "the new text is empty")
     return None
-
-
-def _locate(skill: SkillDocument, edit: Edit) -> tuple[tuple[int, int] | None, EditOutcome]:
-    """Where the anchor stands outside protected regions, if it does so exactly once."""
-    free: list[tuple[int, int]] = []
-    guarded = 0
-    regions = skill.regions
-    at = skill.text.find(edit.target)
-    while at >= 0:
-        end = at + len(edit.target)
-        if any(at < region.end and end > region.start for region in regions):
-            guarded += 1
-        else:
-            free.append((at, end))
-        at = skill.text.find(edit.target, at + 1)
-    if len(free) == 1:
-        return free[0], EditOutcome(edit, "applied")
-    if free:
-        reason = f"the target occurs {len(free)} times"
-        return None, EditOutcome(edit, "ambiguous", reason)
-    if guarded:
-        return None, EditOutcome(edit, "protected", "the target lies in a protected region")
-    return None, EditOutcome(edit, "unmatched", "the target does not occur in the skill")
 
 
 def _append(skill: SkillDocument, content: str) -> str:
     """The text with `content` at the end of the body: before the first region that follows it."""
     trailing = [r for r in skill.regions if r.name != FRONT_MATTER]
     cut = trailing[0].start if trailing else len(skill.text)
-    return _joined(skill.text[:cut], content, skill.text[cut:])
-
-
-def _joined(head: str, content: str, tail: str) -> str:
-    """`content` between `head` and `tail` on lines of its own."""
-    before = "" if not head or head.endswith("\n") else "\n"
-    after = "" if content.endswith("\n") else "\n"
-    return head + before + content + after + tail
+    return joined(skill.text[:cut], content, skill.text[cut:])
 
 
 def _settle(skill: SkillDocument, edit: Edit, text: str) -> tuple[SkillDocument, EditOutcome]:
     """Refuse a result that says nothing new, says nothing at all, or disturbs a region."""
-    changed = SkillDocument(text)
+    changed = replace(skill, text=text)
     if words_by_line(text) == words_by_line(skill.text):
         return skill, EditOutcome(edit, "no_op", "the text stays the same")
     if edit.op == "append" and _holds_lines(skill.text, edit.content):

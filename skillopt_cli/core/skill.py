@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from skillopt_cli.core.errors import DataError
+from skillopt_cli.core.folder import SKILL_FILE, Folder
 
 SLOW_UPDATE = "SLOW_UPDATE"
 APPENDIX = "APPENDIX"
@@ -41,18 +44,36 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class SkillDocument:
-    """A Markdown skill. Immutable; two documents are equal when their texts are.
+    """A Markdown skill, alone or in a folder. Immutable; equal when all they hold is.
 
     Protected regions (method, section 1) are the YAML front matter at the very start and the
-    stretches between `<!-- SLOW_UPDATE_START/END -->` and `<!-- APPENDIX_START/END -->`.
+    stretches between `<!-- SLOW_UPDATE_START/END -->` and `<!-- APPENDIX_START/END -->`. The files
+    of a folder have none.
+
+    Attributes:
+        text: the Markdown; of a folder, its SKILL.md.
+        folder: what lies beside it; None for a skill that is one file.
     """
 
     text: str
+    folder: Folder | None = None
 
     @property
     def digest(self) -> str:
-        """Hex SHA-256 of the text."""
-        return hashlib.sha256(self.text.encode(errors="surrogatepass")).hexdigest()
+        """Hex SHA-256 of what a target is given: the text, and every file beside it.
+
+        What an optimizer may change is no part of it. Without files it is that of the text.
+        """
+        own = hashlib.sha256(self.text.encode(errors="surrogatepass")).hexdigest()
+        if self.folder is None or not self.folder.files:
+            return own
+        files = [[file.path, file.digest, file.executable] for file in self.folder.files]
+        return hashlib.sha256(json.dumps([own, files]).encode()).hexdigest()
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """Every text by its path, that of SKILL.md first."""
+        return {SKILL_FILE: self.text, **dict(self.folder.texts if self.folder else ())}
 
     @property
     def regions(self) -> tuple[Region, ...]:
@@ -97,11 +118,12 @@ class SkillDocument:
         """What the target reads: the document without *empty* protected regions.
 
         A document that merely gained an empty region is the same instruction, so rollout keys
-        use this text's digest (method, decision 5). It ends with exactly one line break.
+        use this text's digest (method, decision 5). It ends with exactly one line break. The files
+        of a folder stay as they are.
         """
         empty = tuple(r for r in self.regions if r.empty and r.name != FRONT_MATTER)
         text = _cut(self.text, empty).rstrip("\n")
-        return SkillDocument(f"{text}\n" if text else "")
+        return replace(self, text=f"{text}\n" if text else "")
 
     @property
     def has_instructions(self) -> bool:
@@ -126,12 +148,22 @@ class SkillDocument:
         block = f"<!-- {name}_START -->{body}<!-- {name}_END -->"
         for region in self.regions:
             if region.name == name:
-                return SkillDocument(self.text[: region.start] + block + self.text[region.end :])
+                text = self.text[: region.start] + block + self.text[region.end :]
+                return replace(self, text=text)
         gap = "" if not self.text else "\n" if self.text.endswith("\n") else "\n\n"
-        return SkillDocument(f"{self.text}{gap}{block}\n")
+        return replace(self, text=f"{self.text}{gap}{block}\n")
 
     def __str__(self) -> str:
         return self.text
+
+
+def taught_text(skill: SkillDocument) -> str:
+    """What a target reads that cannot open files: the text, then each text file under its path."""
+    taught = skill.text
+    for path, text in skill.folder.texts if skill.folder else ():
+        end = "" if taught.endswith("\n") else "\n"
+        taught = f"{taught}{end}\n## File `{path}`\n\n{text}"
+    return taught
 
 
 def restored(original: SkillDocument, text: str) -> SkillDocument:
@@ -154,10 +186,10 @@ def restored(original: SkillDocument, text: str) -> SkillDocument:
         body, read = body[place:], region.end
     whole = head + _unled(body, head)
     if not front:
-        return SkillDocument(whole)
+        return replace(original, text=whole)
     below = _blank_lines(original.text, len(front))
     end = "" if front.endswith("\n") else "\n"
-    return SkillDocument(front + end + below + _unled(whole, front))
+    return replace(original, text=front + end + below + _unled(whole, front))
 
 
 def _freed(original: SkillDocument, text: str, *, has_front: bool) -> str:

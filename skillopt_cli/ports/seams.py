@@ -234,3 +234,7 @@ class Store(Protocol):
     def keep(self, path: str, text: str) -> None:
         """Write a copy for people at `path`, relative to the run folder."""
         ...
+
+    def keep_folder(self, path: str, skill: SkillDocument) -> None:
+        """Lay a skill folder out at `path`, in the place of what is there."""
+        ...

@@ -17,6 +17,7 @@ from skillopt_cli.stages.modes import mode_of
 from skillopt_cli.stages.reflect import Minibatch, keep_patch, minibatches
 from skillopt_cli.stages.run import Run
 from skillopt_cli.stages.skill_aware import notes_in, skill_aware
+from skillopt_cli.stages.skill_files import asking_for_files
 
 PROMPTS: dict[Source, str] = {"failure": "analyst_error", "success": "analyst_success"}
 
@@ -50,6 +51,7 @@ async def _analyse(
     user = "\n\n".join(part for part in (skill_text(skill), lessons_text(lessons), *shown) if part)
     prompt = PROMPTS[batch.source] + mode.suffix
     question = Question(prompt, user, mode.analysis[batch.source], "reflect", budget)
+    question = asking_for_files(question, skill)
     answer = await ask(run, skill_aware(question, run.config.optimizer, batch.source))
     if answer is None:
         return None

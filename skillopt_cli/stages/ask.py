@@ -28,7 +28,7 @@ class Question(Generic[C]):
         user: the material.
         stage: for the ledger.
         budget: edits the answer may hold, None when it is not capped.
-        addition: name of a prompt that is added to the system prompt, empty for none.
+        additions: names of prompts that are added to the system prompt.
     """
 
     prompt: str
@@ -36,7 +36,7 @@ class Question(Generic[C]):
     contract: type[C]
     stage: str
     budget: int | None = None
-    addition: str = ""
+    additions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _read(reply: ChatReply, question: Question[C]) -> C:
 
 def _messages(run: Run, question: Question[C]) -> tuple[Message, ...]:
     budget = "any number of" if question.budget is None else f"at most {question.budget}"
-    names = (question.prompt, question.addition) if question.addition else (question.prompt,)
+    names = (question.prompt, *question.additions)
     template = "\n".join(run.prompts[name] for name in names)
     system = Template(template).substitute(budget=budget)
     notes = f"\n\n## Your notes from earlier epochs\n{run.memory}" if run.memory else ""

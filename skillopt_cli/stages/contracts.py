@@ -85,14 +85,18 @@ class Proposing(Contract):
         """What is proposed, as edits. `support` is the trajectories it all rests on."""
 
 
-class Analysis(Proposing):
-    """An analyst's answer on a minibatch."""
+class Editing(Proposing):
+    """An answer that proposes edits."""
 
     edits: list[ProposedEdit]
 
     def proposed(self, source: Source, support: int) -> tuple[Edit, ...]:
         """The edits, each with its own support."""
         return tuple(edit.edit(source) for edit in self.edits)
+
+
+class Analysis(Editing):
+    """An analyst's answer on a minibatch."""
 
 
 class FailureAnalysis(Analysis):
@@ -112,14 +116,8 @@ class SuccessAnalysis(Analysis):
     success_patterns: list[str] = Field(default_factory=list)
 
 
-class Merge(Proposing):
+class Merge(Editing):
     """One patch out of several."""
-
-    edits: list[ProposedEdit]
-
-    def proposed(self, source: Source, support: int) -> tuple[Edit, ...]:
-        """The edits, each with its own support."""
-        return tuple(edit.edit(source) for edit in self.edits)
 
 
 class Consolidation(Contract):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit, Patch
+from skillopt_cli.core.folder import SKILL_FILE, Folder
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson
+from skillopt_cli.core.words import count
 from skillopt_cli.ports import Benchmark
 from skillopt_cli.stages.digest import digest
 
@@ -18,8 +21,32 @@ _NAMES = {SUGGEST: ("title", "instruction")}
 
 
 def skill_text(skill: SkillDocument) -> str:
-    """The current skill, whole."""
-    return f"## Current skill\n{skill.text.rstrip() or '(empty)'}"
+    """The current skill, whole; of a folder also its editable files, and the names of others."""
+    text = f"## Current skill\n{skill.text.rstrip() or '(empty)'}"
+    return text if skill.folder is None else f"{text}\n\n{_beside(skill.folder)}"
+
+
+def _beside(folder: Folder) -> str:
+    """The files of a skill folder: those an optimizer may change in full, the others by size."""
+    shown = [(path, text) for path, text in folder.texts if folder.may_change(path)]
+    names = {path for path, _ in shown}
+    others = [
+        f"- `{file.path}` ({count(file.size, 'byte')})"
+        for file in folder.files
+        if file.path not in names
+    ]
+    parts = [f"## Files beside it\nThe skill is a folder, and the text above is its {SKILL_FILE}."]
+    if others:
+        parts.append("\n".join(["These files belong to it and stay as they are:", *others]))
+    parts += [f"### File `{path}`\n{_fenced(text)}" for path, text in shown]
+    return "\n\n".join(parts)
+
+
+def _fenced(text: str) -> str:
+    """A text between fences longer than any in it. The last fence begins a line of its own."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}"
 
 
 def trajectory_text(benchmark: Benchmark, trajectory: Trajectory, number: int) -> str:
@@ -98,7 +125,9 @@ def _shown(edit: Edit) -> dict[str, object]:
             changes = edit.evidence.splitlines()
             return {"change_summary": changes, **text, "support": edit.support}
         case _:
-            return {"op": edit.op, "target": edit.target, "content": edit.content, **ground}
+            file = {"file": edit.file} if edit.file else {}
+            change = {"op": edit.op, "target": edit.target, "content": edit.content}
+            return {**file, **change, **ground}
 
 
 def without_texts(edits: Sequence[Edit]) -> tuple[Edit, ...]:
@@ -110,7 +139,8 @@ def listed(edits: Sequence[Edit]) -> str:
     """Edits as a numbered list, to be chosen from."""
     lines = []
     for index, edit in enumerate(edits):
-        lines.append(f"[{index}] {edit.op} (support {edit.support})")
+        place = f" in {edit.file}" if edit.file else ""
+        lines.append(f"[{index}] {edit.op}{place} (support {edit.support})")
         target, content = _NAMES.get(edit.op, ("target", "content"))
         if edit.target:
             lines.append(f"    {target}: {edit.target!r}")

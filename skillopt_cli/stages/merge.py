@@ -13,6 +13,7 @@ from skillopt_cli.stages.attempts import first_cause
 from skillopt_cli.stages.material import patches_text, skill_text
 from skillopt_cli.stages.modes import mode_of
 from skillopt_cli.stages.run import Run
+from skillopt_cli.stages.skill_files import asking_for_files
 
 
 async def merge_with_model(run: Run, skill: SkillDocument, patches: Sequence[Patch]) -> Patch:
@@ -59,7 +60,8 @@ async def _merge(run: Run, skill: SkillDocument, prompt: str, group: Sequence[Pa
     source = group[0].source if prompt != "merge_final" else "merged"
     user = f"{skill_text(skill)}\n\n{patches_text(group)}"
     mode = mode_of(run)
-    answer = await ask(run, Question(prompt + mode.suffix, user, mode.merge, "aggregate"))
+    question = Question(prompt + mode.suffix, user, mode.merge, "aggregate")
+    answer = await ask(run, asking_for_files(question, skill))
     if answer is None:
         return Patch(concatenated(group), "kept all edits: no usable merge", source)
     support = sum(edit.support for patch in group for edit in patch.edits)
@@ -68,8 +70,8 @@ async def _merge(run: Run, skill: SkillDocument, prompt: str, group: Sequence[Pa
 
 def concatenated(patches: Sequence[Patch]) -> tuple[Edit, ...]:
     """All edits of all patches, in order, each change once."""
-    seen: dict[tuple[str, str, str], Edit] = {}
+    seen: dict[tuple[str, tuple[str, str, str]], Edit] = {}
     for patch in patches:
         for edit in patch.edits:
-            seen.setdefault(edit.change, edit)
+            seen.setdefault((edit.file, edit.change), edit)
     return tuple(seen.values())

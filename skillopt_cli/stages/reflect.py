@@ -70,6 +70,8 @@ async def reflect(
 def keep_patch(run: Run, path: str, patch: Patch) -> None:
     """A copy of a patch for people."""
     document = asdict(patch)
+    for name in ("edits", "dropped"):
+        document[name] = [edit.record for edit in getattr(patch, name)]
     notes = document.pop("notes")
     if notes:
         document["appendix_notes"] = notes

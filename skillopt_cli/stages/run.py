@@ -136,11 +136,20 @@ class Run:
         """A copy for people, in the step's folder, or in the run folder outside steps."""
         self.store.keep(f"{self.folder}{path}", text)
 
+    def keep_skill(self, name: str, skill: SkillDocument) -> None:
+        """A copy of a skill as NAME.md; of a folder also as the folder NAME."""
+        self._lay_down(f"{self.folder}{name}", skill)
+
+    def _lay_down(self, path: str, skill: SkillDocument) -> None:
+        self.store.keep(f"{path}.md", skill.text)
+        if skill.folder is not None:
+            self.store.keep_folder(path, skill)
+
     def checkpoint(self, state: TrainState) -> None:
         """Save the state for good, then say so."""
         skill = state.current.skill
-        self.store.keep(f"skills/step_{state.done:04d}.md", skill.text)
-        self.store.keep("best_skill.md", state.best.skill.text)
+        self._lay_down(f"skills/step_{state.done:04d}", skill)
+        self._lay_down("best_skill", state.best.skill)
         self.store.save_state(state)
         self.emit(self.recorded(state))
 

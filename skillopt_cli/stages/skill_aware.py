@@ -44,7 +44,8 @@ def skill_aware(question: Question[C], settings: OptimizerConfig, source: Source
     """The analyst's question, which also asks for notes where they are wanted."""
     if not wants_notes(settings, source):
         return question
-    return replace(question, contract=_noting(question.contract), addition=PROMPT)
+    additions = (*question.additions, PROMPT)
+    return replace(question, contract=_noting(question.contract), additions=additions)
 
 
 def notes_in(answer: Contract) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ async def slow_update(run: Run, state: TrainState, comparison: Comparison) -> Tr
         _state(run, SlowUpdateDecided(run.number, epoch, "no_content"), None)
         return state
     candidate = state.current.skill.with_region(SLOW_UPDATE, guidance)
-    run.keep(f"slow_update/epoch_{epoch:02d}/candidate_skill.md", candidate.text)
+    run.keep_skill(f"slow_update/epoch_{epoch:02d}/candidate_skill", candidate)
     if run.config.optimizer.slow_update_gate_with_selection:
         measured = await measure_against(run, candidate, state.current)
         decision = gate(measured, state.current, state.best, run.rule)
@@ -46,7 +46,7 @@ async def slow_update(run: Run, state: TrainState, comparison: Comparison) -> Tr
             return state
         best = measured if decision.leads else state.best
         return state.after_slow_update(measured, best, run.number)
-    run.keep(f"skills/epoch_{epoch:02d}_before.md", state.best.skill.text)
+    run.keep_skill(f"skills/epoch_{epoch:02d}_before", state.best.skill)
     current = await measure(run, candidate, "selection")
     best_text = state.best.skill.with_region(SLOW_UPDATE, guidance)
     best = current if best_text == candidate else await measure(run, best_text, "selection")

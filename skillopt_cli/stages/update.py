@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from skillopt_cli.core.edits import Candidate, EditOutcome, Patch, refuse
 from skillopt_cli.core.events import CandidateMade
@@ -12,16 +12,19 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.words import count
 from skillopt_cli.stages.appendix import write_notes
 from skillopt_cli.stages.run import Run, announced
+from skillopt_cli.stages.structure import sound
 
 
 async def update(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:
     """Make the candidate in the chosen way and write the notes; account for every edit.
 
-    What fell to the budget is reported as such. A candidate longer than
-    `optimizer.max_skill_chars` is refused, before anything is spent on measuring it.
+    What fell to the budget is reported as such. What breaks a file of a skill folder is refused,
+    and so is a text longer than `optimizer.max_skill_chars`, before anything is spent on measuring
+    it.
     """
     with announced(run, "update", len(chosen.edits)):
         made = await run.variants.update(run, skill, chosen)
+        made = await sound(run, skill, made, chosen.edits)
         over = tuple(EditOutcome(edit, "over_budget") for edit in chosen.dropped)
         # A proposal refused as a whole leaves the text alone, and so do its notes.
         noted = skill if made.refused else await write_notes(run, made.skill, chosen.notes)
@@ -46,7 +49,7 @@ async def update(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:
 
 
 def _keep(run: Run, candidate: Candidate) -> None:
-    run.keep("candidate_skill.md", candidate.skill.text)
+    run.keep_skill("candidate_skill", candidate.skill)
     run.keep("edit_report.json", report(candidate.outcomes))
     if candidate.rewrite is not None:
         document = {
@@ -61,7 +64,7 @@ def _keep(run: Run, candidate: Candidate) -> None:
 def report(outcomes: Sequence[EditOutcome]) -> str:
     """The edit report: one entry per proposed edit, with the state it ended in."""
     entries = [
-        {"index": i, "state": o.state, "reason": o.reason, **asdict(o.edit)}
+        {"index": i, "state": o.state, "reason": o.reason, **o.edit.record}
         for i, o in enumerate(outcomes, 1)
     ]
     return json.dumps(entries, ensure_ascii=False, indent=2) + "\n"

@@ -30,6 +30,9 @@ MIGRATIONS: tuple[Migration, ...] = ()
 SCHEMA = len(MIGRATIONS) + 1
 """The schema this program writes."""
 
+_UNSAID: tuple[tuple[str, object], ...] = (("file", ""), ("folder", None))
+"""What is left out of states and facts: an edit's file, a skill's folder, where there is none."""
+
 
 @dataclass(frozen=True, slots=True)
 class _State:
@@ -143,6 +146,8 @@ def migrate(
 
 def _dump(root: Root, value: object) -> str:
     document = {"schema": SCHEMA, **_adapter(root).dump_python(value)}
+    if root in ("state", "fact"):
+        document = _brief(document)
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     try:
         text.encode()
@@ -150,6 +155,15 @@ def _dump(root: Root, value: object) -> str:
         # A model may answer half a surrogate pair, which UTF-8 cannot hold but a JSON escape can.
         text = json.dumps(document, separators=(",", ":"))
     return text
+
+
+def _brief(value: Any) -> Any:
+    """A document without what goes without saying."""
+    if isinstance(value, dict):
+        return {k: _brief(v) for k, v in value.items() if (k, v) not in _UNSAID}
+    if isinstance(value, list | tuple):
+        return [_brief(member) for member in value]
+    return value
 
 
 def _load(root: Root, text: str | bytes) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
@@ -12,9 +13,12 @@ from types import TracebackType
 
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import Stamped
+from skillopt_cli.core.folder import SKILL_FILE
 from skillopt_cli.core.score import Trajectory
+from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import ChatReply, Task
+from skillopt_cli.skill_folder import lay_out
 from skillopt_cli.store import codec
 from skillopt_cli.store.journal import Journal
 
@@ -146,6 +150,15 @@ class FileStore:
         """
         replace_text(self.folder / inner_path(path), text)
 
+    def keep_folder(self, path: str, skill: SkillDocument) -> None:
+        """Lay a skill folder out inside the run folder, in the place of what is there.
+
+        Raises:
+            ValueError: as `keep`.
+            DataError: as `lay_out`.
+        """
+        replace_folder(self.folder / inner_path(path), skill)
+
     def close(self) -> None:
         """Close the log. A later append opens it again."""
         if self._log is not None:
@@ -212,6 +225,28 @@ def replace_text(path: Path, text: str, *, durable: bool = False) -> None:
             raise
         if durable:
             _sync_folder(path.parent)
+
+
+def replace_folder(path: Path, skill: SkillDocument) -> None:
+    """Write a skill folder so that a reader sees the old one or the new one, or for a moment none.
+
+    Raises:
+        DataError: it cannot be written, or a file of the skill changed since it was read.
+    """
+    mark = secrets.token_hex(6)
+    draft, old = (path.parent / f".{mark}.{ending}" for ending in ("tmp", "old"))
+    with _writing(path):
+        try:
+            draft.mkdir(parents=True)
+            (draft / SKILL_FILE).write_bytes(skill.text.encode(errors="backslashreplace"))
+            if skill.folder is not None:
+                lay_out(skill.folder, draft)
+            if path.exists():
+                path.rename(old)
+            draft.rename(path)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _read_fact(path: Path, where: str, line: bytes) -> Stamped:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from skillopt_cli.core.events import Stamped
 from skillopt_cli.core.score import Trajectory
+from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import ChatReply, Task
 from skillopt_cli.store.files import inner_path
@@ -72,3 +73,9 @@ class MemoryStore:
     def keep(self, path: str, text: str) -> None:
         """Keep `text` under `path`; ValueError for a path that would leave a folder."""
         self.files[str(inner_path(path))] = text
+
+    def keep_folder(self, path: str, skill: SkillDocument) -> None:
+        """Keep the texts of a skill folder below `path`, in the place of those there."""
+        home = f"{inner_path(path)}/"
+        self.files = {name: text for name, text in self.files.items() if not name.startswith(home)}
+        self.files |= {f"{home}{name}": text for name, text in skill.texts.items()}

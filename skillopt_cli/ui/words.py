@@ -93,10 +93,11 @@ def dollars(usd: float) -> str:
 
 def edit_words(edit: Edit, limit: int = 60) -> str:
     """An edit in words; each of its texts takes at most `limit` characters."""
+    place = f" in {shorten(edit.file, limit)}" if edit.file else ""
     verb = _VERBS.get(edit.op, one_line(edit.op) or "(no operation)")
     content, target = (f'"{shorten(text, limit)}"' for text in (edit.content, edit.target))
     if edit.op == "insert_after":
-        return f"{verb} {content} after {target}"
+        return f"{verb} {content} after {target}{place}"
     if edit.op == "replace":
-        return f"{verb} {target} with {content}"
-    return f"{verb} {target if edit.op == 'delete' else content}"
+        return f"{verb} {target} with {content}{place}"
+    return f"{verb} {target if edit.op == 'delete' else content}{place}"

@@ -10,6 +10,7 @@ from agent_rig import BRIEF, SKILL, executor, role, seen_by, stub
 
 from skillopt_cli.backends.agents.command import SPEC
 from skillopt_cli.core.errors import BackendUnusable
+from skillopt_cli.core.folder import Companion, Folder
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Attempt, ChatReply, ChatRequest, Usage
 from skillopt_cli.ports import RoleSettings
@@ -75,6 +76,24 @@ async def test_the_skill_goes_where_it_is_wanted(tmp_path: Path) -> None:
     assert bytes.fromhex(told["stdin"]).decode().startswith(f"# Skill\n\n{SKILL.text.strip()}\n\n")
     assert untaught["files"] == {}
     assert bytes.fromhex(untaught["stdin"]).startswith(b"You answer questions.")
+
+
+FOLDER = Folder((Companion("AGENTS.md", "mine\n"), Companion("scripts/x.py", "x = 1\n")))
+
+
+async def test_the_files_of_a_folder_lie_beside_the_skill(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    program = stub(tmp_path / "agent", "a", note=note)
+    skill = replace(SKILL, folder=FOLDER)
+    await attempt(tmp_path, settings(program, skill_file=".skills/a/SKILL.md"), skill)
+    await attempt(tmp_path, settings(program, skill_file=""), skill)
+    filed, told = seen_by(note)
+    assert filed["files"]["work/.skills/a/scripts/x.py"] == "x = 1\n"
+    assert set(told["files"]) == {"work/AGENTS.md", "work/scripts/x.py"}
+    assert "The files that belong to this skill are in" in bytes.fromhex(told["stdin"]).decode()
+
+    with pytest.raises(BackendUnusable, match=r"file `AGENTS\.md` would stand"):
+        await attempt(tmp_path, settings(program), skill)
 
 
 async def test_only_named_variables_are_seen(tmp_path: Path) -> None:

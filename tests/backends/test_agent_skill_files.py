@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
 import yaml
 
 from skillopt_cli.backends.agents.skill_files import DESCRIPTION, NAME, place, skill_file
+from skillopt_cli.core.errors import FatalBackendError
+from skillopt_cli.core.folder import Companion, Folder, Held
 from skillopt_cli.core.skill import SkillDocument
 
 
@@ -68,3 +71,30 @@ def test_it_is_written_byte_for_byte(tmp_path: Path) -> None:
     place(file, tmp_path / "skills")
     written = (tmp_path / "skills" / NAME / "SKILL.md").read_bytes()
     assert written == file.text.encode()
+
+
+def test_the_files_beside_it_are_placed_with_it(tmp_path: Path) -> None:
+    logo = tmp_path / "logo.png"
+    logo.write_bytes(b"\0\xff")
+    held = Held(hashlib.sha256(b"\0\xff").hexdigest(), 2, str(logo))
+    files = (
+        Companion("a/run.sh", "#!/bin/sh\r\necho\n", executable=True),
+        Companion("b.md", "\ufeffB"),
+        Companion("c/logo.png", held),
+    )
+    file = skill_file(SkillDocument("# A\n", Folder(files)))
+    assert file is not None
+    place(file, tmp_path / "skills")
+    home = tmp_path / "skills" / NAME
+    assert (home / "a/run.sh").read_bytes() == b"#!/bin/sh\r\necho\n"
+    assert (home / "a/run.sh").stat().st_mode & 0o777 & 0o111
+    assert not (home / "b.md").stat().st_mode & 0o111
+    assert (home / "b.md").read_bytes() == "\ufeffB".encode()
+    assert (home / "c/logo.png").read_bytes() == b"\0\xff"
+
+    logo.write_bytes(b"other")
+    with pytest.raises(FatalBackendError, match="has changed"):
+        place(file, tmp_path / "again")
+    logo.unlink()
+    with pytest.raises(FatalBackendError, match="cannot read"):
+        place(file, tmp_path / "gone")

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_samples import AWKWARD, EVENTS, TASK, broken, fact, state, values
 
+from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.events import Degraded, Stamped
+from skillopt_cli.core.events import Degraded, EditsChosen, Stamped
 from skillopt_cli.core.score import Score, Trajectory
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import Attempt, ChatReply
@@ -101,3 +103,16 @@ def test_migrations_run_in_order_from_the_documents_schema() -> None:
     assert codec.migrate("call", {"schema": 1, "answer": "x"}, steps)["schema"] == 3
     with pytest.raises(DataError):
         codec.migrate("call", {"schema": 4, "reply": "x"}, steps)
+
+
+def test_a_skill_that_is_one_file_is_written_as_before_there_were_folders() -> None:
+    edit = Edit("append", "x")
+    document = json.loads(codec.dump_state(state()))
+    assert set(document["state"]["current"]["skill"]) == {"text"}
+    line = codec.dump_fact(Stamped(1, 0.0, EditsChosen(1, (edit,), ())))
+    assert json.loads(line)["event"]["chosen"] == [edit.record]
+    assert "file" not in line
+
+    filed = replace(edit, file="a.py")
+    line = codec.dump_fact(Stamped(1, 0.0, EditsChosen(1, (filed,), ())))
+    assert json.loads(line)["event"]["chosen"][0]["file"] == "a.py"

@@ -15,13 +15,16 @@ from typing import Any
 from skillopt_cli.backends.agents.binaries import fingerprint
 from skillopt_cli.backends.agents.cli_agent import CliAgent
 from skillopt_cli.backends.agents.program import Layout, Told, broken, last_words, task_text
+from skillopt_cli.backends.agents.skill_files import place_files
 from skillopt_cli.config.model_section import CommandConfig
 from skillopt_cli.core.errors import BackendUnusable
+from skillopt_cli.core.folder import SKILL_FILE
 from skillopt_cli.core.task import Brief, ChatReply, ChatRequest, Usage
 from skillopt_cli.ports import BackendSpec, ChatBackend, Finished, RoleSettings
 
 NAME = "command"
 _PLACE = re.compile(r"\{(workspace|skill|model)\}")
+_BESIDE = "The files that belong to this skill are in your working folder."
 _LOOK = "What you were taught for tasks of this kind is in the file `{}`. Read it first."
 
 
@@ -63,17 +66,35 @@ class Command:
         opening = ""
         if layout.skill is not None:
             told = f"# Skill\n\n{layout.skill.body.strip()}"
+            if layout.skill.folder is not None and layout.skill.folder.files:
+                told = f"{told}\n\n{_BESIDE}"
             opening = _LOOK.format(self.skill_file) if self.skill_file else told
         return task_text(brief, layout, opening)
 
     def lay_out(self, layout: Layout) -> None:
-        """See `Program`. A file called SKILL.md keeps its front matter, any other has none."""
-        if layout.skill is None or not self.skill_file:
+        """See `Program`. A file called SKILL.md keeps its front matter, any other has none.
+
+        The files beside it lie beside it here too; where the prompt holds the skill, in the
+        workspace itself.
+
+        Raises:
+            FatalBackendError: one of them would take the skill's own place, or as `place_files`.
+        """
+        if layout.skill is None:
             return
-        path = layout.work / self.skill_file
+        path = layout.work / (self.skill_file or SKILL_FILE)
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = layout.skill.text if path.name == "SKILL.md" else layout.skill.body
-        path.write_bytes(text.encode(errors="backslashreplace"))
+        for file in layout.skill.folder.files if layout.skill.folder else ():
+            if file.path == path.name or (path.parent / file.path).exists():
+                raise BackendUnusable(
+                    f"the skill's file `{file.path}` would stand in the place of another one where"
+                    " model.command.skill_file puts the skill",
+                    "put it into a folder of its own, such as .agents/skills/mine/SKILL.md",
+                )
+        place_files(layout.skill, path.parent)
+        if self.skill_file:
+            text = layout.skill.text if path.name == SKILL_FILE else layout.skill.body
+            path.write_bytes(text.encode(errors="backslashreplace"))
 
     def argv(self, layout: Layout) -> list[str]:
         """See `Program`."""

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import yaml
 
+from skillopt_cli.core.errors import DataError, FatalBackendError
+from skillopt_cli.core.folder import SKILL_FILE, Folder
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.skill_folder import lay_out
 
 NAME = "skillopt-target"
 """The skill's name where its text has none of its own."""
@@ -25,11 +28,13 @@ class SkillFile:
     Attributes:
         text: of the file, front matter included.
         body: what of it comes before a model.
+        folder: what lies beside it; None for a skill that is one file.
     """
 
     name: str
     text: str
     body: str
+    folder: Folder | None = None
 
 
 def skill_file(skill: SkillDocument) -> SkillFile | None:
@@ -47,17 +52,36 @@ def skill_file(skill: SkillDocument) -> SkillFile | None:
     given = own.get("name")
     name = given if isinstance(given, str) and _usable(given) else NAME
     if found and name == given and own.get("description"):
-        return SkillFile(name, skill.text, body)
+        return SkillFile(name, skill.text, body, skill.folder)
     head = {**own, "name": name, "description": own.get("description") or DESCRIPTION}
     front = yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=10_000)
-    return SkillFile(name, f"---\n{front}---\n\n{body}", body)
+    return SkillFile(name, f"---\n{front}---\n\n{body}", body, skill.folder)
 
 
 def place(file: SkillFile, skills: Path) -> None:
-    """Write a skill into a folder of skills, byte for byte."""
+    """Write a skill into a folder of skills, byte for byte, with the files beside it.
+
+    Raises:
+        FatalBackendError: as `place_files`.
+    """
     folder = skills / file.name
     folder.mkdir(parents=True)
-    (folder / "SKILL.md").write_bytes(file.text.encode(errors="backslashreplace"))
+    (folder / SKILL_FILE).write_bytes(file.text.encode(errors="backslashreplace"))
+    place_files(file, folder)
+
+
+def place_files(file: SkillFile, folder: Path) -> None:
+    """Write the files beside SKILL.md into a folder, each executable where it was.
+
+    Raises:
+        FatalBackendError: one that is not carried along has changed, or is gone.
+    """
+    if file.folder is None:
+        return
+    try:
+        lay_out(file.folder, folder)
+    except DataError as error:
+        raise FatalBackendError(error.message, error.hint) from error
 
 
 def _usable(name: str) -> bool:

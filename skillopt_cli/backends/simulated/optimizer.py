@@ -34,7 +34,7 @@ from skillopt_cli.backends.simulated.world import (
 _SKILL = re.compile(
     r"^## Current skill\n(.*?)"
     r"(?=^## (?:Trajectory|Patch|Earlier|Previous guidance|Your notes|\d+ tasks|Suggestions"
-    r"|Proposed edits)\b|\Z)",
+    r"|Proposed edits|Files beside it)\b|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _PAIR = re.compile(r"^## Pair \d+: task `.*, (\w+)$", re.MULTILINE)
@@ -189,11 +189,11 @@ def _analyse_successes(asked: Asked) -> Mapping[str, Any]:
 
 def _merge(asked: Asked) -> Mapping[str, Any]:
     """All edits of the patches, equal ones as one with the sum of their support."""
-    merged: dict[tuple[str, str, str], Edit] = {}
+    merged: dict[tuple[str, ...], Edit] = {}
     total = 0
     for edit in _patched(asked.user):
         total += 1
-        change = (str(edit.get("op")), str(edit.get("target", "")), str(edit.get("content", "")))
+        change = tuple(str(edit.get(part, "")) for part in ("file", "op", "target", "content"))
         if change in merged:
             merged[change]["support"] += _support(edit)
         else:

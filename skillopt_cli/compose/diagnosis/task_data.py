@@ -12,6 +12,7 @@ from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import SPLITS
+from skillopt_cli.core.words import count
 from skillopt_cli.ports import Benchmark, Executor
 
 
@@ -50,4 +51,5 @@ def check_texts(config: RunConfig, benchmark: Benchmark) -> Iterator[Check]:
     run_prompts(config)
     seed = seed_skill(config.env, benchmark.seed_skill)
     source = config.env.skill_init or ("empty" if config.env.from_scratch else "the benchmark's")
-    yield fine("seed skill", f"{source}, {len(seed.text)} characters")
+    beside = f" and {count(len(seed.folder.files), 'file')} beside it" if seed.folder else ""
+    yield fine("seed skill", f"{source}, {len(seed.text)} characters{beside}")

@@ -2,6 +2,7 @@
 
 from skillopt_cli.ui.diff.blame import Blame, Cause, blame, versions
 from skillopt_cli.ui.diff.compare import Block, SkillDiff, compare, diff_skills
+from skillopt_cli.ui.diff.folders import FolderDiff, diff_folders
 from skillopt_cli.ui.diff.named import NamedSkill, named_skill, seed_of
 from skillopt_cli.ui.diff.patch import document, origins, patch_text
 from skillopt_cli.ui.diff.screen import EQUAL, Screen, words_text
@@ -11,11 +12,13 @@ __all__ = [
     "Blame",
     "Block",
     "Cause",
+    "FolderDiff",
     "NamedSkill",
     "Screen",
     "SkillDiff",
     "blame",
     "compare",
+    "diff_folders",
     "diff_skills",
     "document",
     "named_skill",

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from skillopt_cli.core.edits import Edit, apply_edits
+from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.errors import DataError
+from skillopt_cli.core.folder import SKILL_FILE
 from skillopt_cli.core.skill import APPENDIX, SLOW_UPDATE, SkillDocument
+from skillopt_cli.ui.diff.files import SkillFile
 from skillopt_cli.ui.diff.lines import lines_of, matched
 from skillopt_cli.ui.diff.named import NamedSkill
 from skillopt_cli.ui.words import edit_words
@@ -67,16 +69,19 @@ class Blame:
         return tuple(sorted(known, key=lambda cause: cause.step))
 
 
-def blame(a: NamedSkill, b: NamedSkill) -> Blame | None:
+def blame(a: NamedSkill, b: NamedSkill, path: str = SKILL_FILE) -> Blame | None:
     """What made two texts of one run differ; None when they are of different runs, or of none.
+
+    Args:
+        path: the file whose texts they are, in skills that are folders.
 
     Raises:
         DataError: the run's copies of its steps cannot be read.
     """
     if a.run is None or b.run is None or a.run.resolve() != b.run.resolve():
         return None
-    chain = versions(a.run)
-    places = [_place(chain, named) for named in (a, b)]
+    chain = versions(a.run, SkillFile(path))
+    places = [_place(chain, named, path) for named in (a, b)]
     first, last = places
     if first is None or last is None:
         return None
@@ -87,8 +92,8 @@ def blame(a: NamedSkill, b: NamedSkill) -> Blame | None:
     return Blame(new, old)
 
 
-def versions(run: Path) -> tuple[Version, ...]:
-    """The texts a run went through, the seed first: one after each applied edit.
+def versions(run: Path, file: SkillFile | None = None) -> tuple[Version, ...]:
+    """The texts a file of the skill went through, the seed first: one after each applied edit.
 
     An edit is replayed on the text before it. Where the replay does not lead to the text the step
     made, as in the rewrite modes, the step's text comes in one piece.
@@ -96,57 +101,60 @@ def versions(run: Path) -> tuple[Version, ...]:
     Raises:
         DataError: a file of a step cannot be read.
     """
+    file = file or SkillFile()
     chain: list[Version] = []
     for path in sorted((run / "skills").glob("step_[0-9][0-9][0-9][0-9]*.md")):
-        text, number = _text(path), int(path.stem.removeprefix("step_"))
+        text, number = file.of(path.with_suffix("")) or "", int(path.stem.removeprefix("step_"))
         if not chain:
             chain.append(Version(text, None, 0))
         else:
-            chain += _step(run / "steps" / f"step_{number:04d}", chain[-1].text, text, number)
-    best = run / "best_skill.md"
-    if chain and best.is_file() and (text := _text(best)) not in [v.text for v in chain]:
+            step = run / "steps" / f"step_{number:04d}"
+            chain += _step(file, step, chain[-1].text, Version(text, None, number))
+    best = file.of(run / "best_skill")
+    if chain and best is not None and best not in [v.text for v in chain]:
         # Guidance was injected into a best skill that was not the current one.
-        chain += _injected(chain, text)
+        chain += _injected(file, chain, best)
     return tuple(chain)
 
 
-def _step(folder: Path, before: str, after: str, number: int) -> Iterator[Version]:
-    candidate = folder / "candidate_skill.md"
-    made = _text(candidate) if candidate.is_file() else before
-    if made != before and _body(made) == _body(after):
-        edits = _applied(folder / "edit_report.json")
-        replayed = list(_replay(before, edits, number))
+def _step(file: SkillFile, folder: Path, before: str, done: Version) -> Iterator[Version]:
+    after, number = done.text, done.step
+    candidate = file.of(folder / "candidate_skill")
+    made = before if candidate is None else candidate
+    if made != before and file.body(made) == file.body(after):
+        edits = [e for e in _applied(folder / "edit_report.json") if file.is_changed_by(e)]
+        replayed = list(_replay(file, before, edits, number))
         whole = replayed[-1].text if replayed else before
-        if _body(whole) == _body(made):
+        if file.body(whole) == file.body(made):
             yield from replayed
-        elif _body(made) != _body(before):
+        elif file.body(made) != file.body(before):
             yield Version(made, Cause(number, tuple(edits)), number)
             whole = made
         if whole != made:
-            yield Version(made, Cause(number, what=_what(whole, made)), number)
+            yield Version(made, Cause(number, what=_what(file, whole, made)), number)
         before = made
     if after != before:
-        yield Version(after, Cause(number, what=_what(before, after)), number)
+        yield Version(after, Cause(number, what=_what(file, before, after)), number)
 
 
-def _replay(text: str, edits: Sequence[Edit], number: int) -> Iterator[Version]:
+def _replay(file: SkillFile, text: str, edits: Sequence[Edit], number: int) -> Iterator[Version]:
     for edit in edits:
-        changed = apply_edits(SkillDocument(text), [edit]).skill.text
+        changed = file.edited(text, edit)
         if changed != text:
             text = changed
             yield Version(text, Cause(number, (edit,)), number)
 
 
-def _injected(chain: Sequence[Version], text: str) -> Iterator[Version]:
-    start = next((v for v in chain if _body(v.text) == _body(text)), chain[-1])
+def _injected(file: SkillFile, chain: Sequence[Version], text: str) -> Iterator[Version]:
+    start = next((v for v in chain if file.body(v.text) == file.body(text)), chain[-1])
     last = chain[-1].step
     yield Version(start.text, None, last)
-    yield Version(text, Cause(last, what=_what(start.text, text)), last)
+    yield Version(text, Cause(last, what=_what(file, start.text, text)), last)
 
 
-def _what(before: str, after: str) -> str:
+def _what(file: SkillFile, before: str, after: str) -> str:
     """Which protected regions a change was in, when it was nowhere else."""
-    if _body(before) != _body(after):
+    if not file.is_text_of_skill or file.body(before) != file.body(after):
         return ""
     old, new = ({name: _region(text, name) for name in _REGION_WORDS} for text in (before, after))
     return ", ".join(said for name, said in _REGION_WORDS.items() if old[name] != new[name])
@@ -156,14 +164,6 @@ def _region(text: str, name: str) -> str | None:
     return next(
         (text[r.start : r.end] for r in SkillDocument(text).regions if r.name == name), None
     )
-
-
-def _body(text: str) -> str:
-    """What steps may change, without the blank lines that planting a region leaves behind."""
-    try:
-        return SkillDocument(text).body.rstrip()
-    except DataError:
-        return text
 
 
 def _fold(
@@ -192,12 +192,13 @@ def _fold(
     return tuple(gone), tuple(born)
 
 
-def _place(chain: Sequence[Version], named: NamedSkill) -> int | None:
+def _place(chain: Sequence[Version], named: NamedSkill, path: str) -> int | None:
     """Where a text stands among the versions: at the end of its step, or where it came up."""
+    text = named.texts.get(path, "")
     if named.step is not None:
-        places = [i for i, v in enumerate(chain) if v.step <= named.step and v.text == named.text]
+        places = [i for i, v in enumerate(chain) if v.step <= named.step and v.text == text]
         return places[-1] if places else None
-    return next((i for i, v in enumerate(chain) if v.text == named.text), None)
+    return next((i for i, v in enumerate(chain) if v.text == text), None)
 
 
 def _applied(report: Path) -> list[Edit]:
@@ -205,18 +206,11 @@ def _applied(report: Path) -> list[Edit]:
     if not report.is_file():
         return []
     try:
-        entries = json.loads(_text(report))
+        entries = json.loads(report.read_bytes())
         return [
             Edit(**{key: value for key, value in entry.items() if key in _EDIT_FIELDS})
             for entry in entries
             if entry["state"] == "applied"
         ]
-    except (ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise DataError(f"{report} is not an edit report", "restore it from a copy") from error
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}", "restore it from a copy") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -113,7 +113,7 @@ class SkillDiff:
             "added": _bare(self.new[block.new.start : block.new.stop]),
             "protected": list(block.regions),
             "causes": [
-                {"step": c.step, "what": c.what or None, "edits": [asdict(e) for e in c.edits]}
+                {"step": c.step, "what": c.what or None, "edits": [e.record for e in c.edits]}
                 for c in block.causes
             ],
         }
@@ -124,11 +124,19 @@ def diff_skills(a: NamedSkill, b: NamedSkill) -> SkillDiff:
     return compare((a.name, a.text), (b.name, b.text), blame(a, b))
 
 
-def compare(a: tuple[str, str], b: tuple[str, str], causes: Blame | None = None) -> SkillDiff:
-    """Compare two texts, each given with its name. Pure."""
+def compare(
+    a: tuple[str, str], b: tuple[str, str], causes: Blame | None = None, *, guarded: bool = True
+) -> SkillDiff:
+    """Compare two texts, each given with its name. Pure.
+
+    Args:
+        guarded: whether they can have protected regions.
+    """
     (name_a, text_a), (name_b, text_b) = a, b
     old, new = lines_of(text_a), lines_of(text_b)
-    guarded_a, guarded_b = regions_of(text_a) or {}, regions_of(text_b) or {}
+    guarded_a, guarded_b = (
+        (regions_of(text) or {}) if guarded else {} for text in (text_a, text_b)
+    )
 
     def about(before: range, after: range) -> tuple[tuple[str, ...], tuple[Cause, ...]]:
         names = (*_reached(guarded_a, before), *_reached(guarded_b, after))
@@ -148,7 +156,7 @@ def compare(a: tuple[str, str], b: tuple[str, str], causes: Blame | None = None)
         tuple(blocks),
         chars_a=len(text_a),
         chars_b=len(text_b),
-        protected=_protected(text_a, text_b),
+        protected=_protected(text_a, text_b) if guarded else {},
         guarded_a=guarded_a,
         guarded_b=guarded_b,
     )

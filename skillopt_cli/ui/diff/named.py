@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt_cli.compose.folder import run_of
 from skillopt_cli.core.errors import DataError, UsageError
+from skillopt_cli.core.folder import SKILL_FILE, Folder
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.skill_folder import read_companions
 
 SEED = Path("skills", "step_0000.md")
 _STEP = re.compile(r"[0-9]+\Z")
-_HINT = "write a skill file, a run folder, or RUN:best, RUN:seed, RUN:<step number>"
+_HINT = "write a skill file or folder, a run folder, or RUN:best, RUN:seed, RUN:<step number>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +24,11 @@ class NamedSkill:
 
     Attributes:
         name: as written on the command line.
+        text: of a skill folder, that of its SKILL.md.
         run: the run folder it lies in, None outside of runs.
         step: the step it was in force after, None where the name does not say.
-        path: its file.
+        path: its file, or folder.
+        folder: what lies beside it, None where it is one file.
     """
 
     name: str
@@ -30,20 +36,29 @@ class NamedSkill:
     run: Path | None = None
     step: int | None = None
     path: Path | None = None
+    folder: Folder | None = None
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """Every text by its path in a skill folder."""
+        return SkillDocument(self.text, self.folder).texts
 
 
 def named_skill(name: str) -> NamedSkill:
     """The skill of this name.
 
     Args:
-        name: a file; a run folder (its best skill); or `RUN:best`, `RUN:seed`, `RUN:<step>` for the
-            skill in force after that step.
+        name: a file; a skill folder; a run folder (its best skill); or `RUN:best`, `RUN:seed`,
+            `RUN:<step>` for the skill in force after that step.
 
     Raises:
         UsageError: there is no such skill.
-        DataError: the file is not UTF-8 text.
+        DataError: the file is not UTF-8 text, or a file of a skill folder cannot be read.
     """
     path, run, step = _locate(name)
+    if path.is_dir():
+        folder = read_companions(path)
+        return NamedSkill(name, _read(path / SKILL_FILE), run, step, path, folder)
     return NamedSkill(name, _read(path), run, step, path)
 
 
@@ -70,21 +85,26 @@ def _read(path: Path) -> str:
 
 def _locate(name: str) -> tuple[Path, Path | None, int | None]:
     path = Path(name)
-    if path.is_file():
+    if path.is_file() or (path / SKILL_FILE).is_file():
         around = run_of(path)
         return path, around if around and (around / SEED).is_file() else None, None
     if path.is_dir():
-        return _existing(path / "best_skill.md", name), path, None
+        return _kept(path / "best_skill", name), path, None
     folder, _, which = name.rpartition(":")
     run = Path(folder)
     if not folder or not run.is_dir():
         raise UsageError(f"there is no skill or run folder {name}", _HINT)
     if which == "best":
-        return _existing(run / "best_skill.md", name), run, None
+        return _kept(run / "best_skill", name), run, None
     if which == "seed" or _STEP.match(which):
         number = 0 if which == "seed" else int(which)
-        return _existing(run / "skills" / f"step_{number:04d}.md", name), run, number
+        return _kept(run / "skills" / f"step_{number:04d}", name), run, number
     raise UsageError(f"`{which}` in {name} is neither a step number nor best or seed", _HINT)
+
+
+def _kept(skill: Path, name: str) -> Path:
+    """A run's copy of a skill: the folder if it is one, else the file."""
+    return skill if skill.is_dir() else _existing(skill.with_name(f"{skill.name}.md"), name)
 
 
 def _existing(path: Path, name: str) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, get_args
 
 from skillopt_cli.core.edits import EditOutcome, EditState
@@ -168,7 +167,7 @@ def _epoch(epoch: EpochView) -> Document:
 
 
 def _edit(outcome: EditOutcome) -> dict[str, Any]:
-    return {"state": outcome.state, "reason": outcome.reason, **asdict(outcome.edit)}
+    return {"state": outcome.state, "reason": outcome.reason, **outcome.edit.record}
 
 
 def _states(outcomes: Sequence[EditOutcome]) -> Document:
