@@ -13,6 +13,7 @@ from skillopt_cli.compose.skill_init import seed_skill
 from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.caps import Cap, Use
+from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.ledger import Ledger
 from skillopt_cli.core.plan import TrainPlan
@@ -179,6 +180,7 @@ def planned(
 
     Raises:
         ConfigError, DataError: the run could not be made.
+        UsageError: the best step assumed is beyond the last one.
     """
     assumed, progress = assumed or Assumptions(), progress or Progress()
     benchmark = open_benchmark(config)
@@ -188,6 +190,11 @@ def planned(
     asks = specs["optimizer"].open is not None
     by_program = specs["target"].runs_programs
     plan = train_plan(config, benchmark)
+    if (assumed.best_step or 0) > plan.total:
+        raise UsageError(
+            f"--best-step {assumed.best_step} is beyond the last step, {plan.total}",
+            "give a step of the plan, or 0 where none makes a better skill",
+        )
     skill = seed_skill(config.env, benchmark.seed_skill)
     seeded = bool(skill.sent.text)
     forecast = Forecaster(config, plan, sizes, asks, assumed, seeded, progress.done).forecast()
