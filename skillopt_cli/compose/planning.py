@@ -19,7 +19,8 @@ from skillopt_cli.core.ledger import Ledger
 from skillopt_cli.core.plan import TrainPlan
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Split, Task, Usage
-from skillopt_cli.engine.forecast import Amount, Assumptions, Forecast, Forecaster, Range
+from skillopt_cli.engine.forecast import Amount, Assumptions, Forecast, Range
+from skillopt_cli.engine.forecaster import Forecaster
 from skillopt_cli.engine.spending import first_work
 from skillopt_cli.ports import Benchmark
 

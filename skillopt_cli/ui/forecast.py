@@ -62,7 +62,7 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
         ("steps", f"{len(forecast.steps):,}", f"{plan.config.train.num_epochs} epochs"),
         _row("rollouts", total.rollouts),
         _row("  baseline", forecast.baseline.rollouts),
-        _row("  steps", sum((step.rollouts for step in forecast.steps), Range())),
+        _row("  steps", forecast.training.rollouts),
         _row("  final test", forecast.test.rollouts),
     ]
     if "optimizer" in plan.costs:
