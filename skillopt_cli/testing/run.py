@@ -11,7 +11,7 @@ from typing import TypeVar
 from skillopt_cli.backends.budget import Budget, Past
 from skillopt_cli.backends.chat_agent import ChatAgent
 from skillopt_cli.backends.doors import Doors
-from skillopt_cli.backends.metered import free, unknown
+from skillopt_cli.backends.metered import Price, free, unknown
 from skillopt_cli.backends.pacing import Pacer
 from skillopt_cli.backends.recorded import Recorded
 from skillopt_cli.backends.simulated import Simulated
@@ -55,6 +55,7 @@ class Toy:
         target, optimizer: the models; None takes a simulated one, set up by `model.simulated.*`.
         variants: the optimizer's stages; those that ask a model unless said otherwise.
         clock: Unix time in seconds; stands still unless said otherwise.
+        price: US dollars of a call to a model that is given; not known unless said otherwise.
     """
 
     settings: Sequence[str] = ()
@@ -65,6 +66,7 @@ class Toy:
     )
     variants: Variants = WITH_MODEL
     clock: Callable[[], float] = _still
+    price: Price = unknown
 
     def config(self) -> RunConfig:
         """The run's configuration.
@@ -121,8 +123,8 @@ def toy_session(
     bus = Bus([Subscriber("event log", store.append)], observers, toy.clock, heard + 1)
     budget = Budget(caps_of(config), Past.of(store.facts()), bus.emit)
     chats: dict[Role, ChatBackend] = {
-        "optimizer": _live(toy.optimizer, "optimizer", config, budget),
-        "target": _live(toy.target, "target", config, budget),
+        "optimizer": _live(toy, "optimizer", config, budget),
+        "target": _live(toy, "target", config, budget),
     }
     run = Run(
         config=config,
@@ -141,8 +143,8 @@ def toy_session(
     return Session(run, SkillDocument(toy.benchmark.seed_skill), _started(run), chats, budget)
 
 
-def _live(chat: ChatBackend | None, role: Role, config: RunConfig, budget: Budget) -> ChatBackend:
-    price = unknown
+def _live(toy: Toy, role: Role, config: RunConfig, budget: Budget) -> ChatBackend:
+    chat, price = toy.target if role == "target" else toy.optimizer, toy.price
     if chat is None:
         chat, price = Simulated(config.model.simulated), free
     workers = config.run.workers if role == "target" else config.gradient.analyst_workers
