@@ -20,6 +20,10 @@ AccuracyOption = Annotated[
     float | None,
     typer.Option(min=0.0, max=1.0, help="Share of train tasks solved; else any, likely a half."),
 ]
+BestStepOption = Annotated[
+    int | None,
+    typer.Option(min=0, help="Last step that makes a new best skill, 0 for none; else some."),
+]
 LatencyOption = Annotated[float, typer.Option(min=0.001, help="Seconds a model call takes.")]
 
 
@@ -28,6 +32,7 @@ def plan(
     *,
     benchmark: BenchmarkArgument = None,
     accuracy: AccuracyOption = None,
+    best_step: BestStepOption = None,
     latency: LatencyOption = 2.0,
     json: JsonOption = False,
     wishes: Wishes,
@@ -43,7 +48,7 @@ def plan(
     if not config.env.name:
         settle(replace(wishes, example="skillopt plan searchqa"), environment)
     share = Range(0.0, 0.5, 1.0) if accuracy is None else Range.of(accuracy)
-    made = planned(config, environment, Assumptions(share, latency))
+    made = planned(config, environment, Assumptions(share, latency, best_step))
     if json:
         show_json(plan_document(made))
         return

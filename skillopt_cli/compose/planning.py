@@ -13,12 +13,14 @@ from skillopt_cli.compose.skill_init import seed_skill
 from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.caps import Cap, Use
+from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.ledger import Ledger
 from skillopt_cli.core.plan import TrainPlan
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Split, Task, Usage
-from skillopt_cli.engine.forecast import Amount, Assumptions, Forecast, Forecaster, Range
+from skillopt_cli.engine.forecast import Amount, Assumptions, Forecast, Range
+from skillopt_cli.engine.forecaster import Forecaster
 from skillopt_cli.engine.spending import first_work
 from skillopt_cli.ports import Benchmark
 from skillopt_cli.stages.material import skill_text
@@ -180,6 +182,7 @@ def planned(
 
     Raises:
         ConfigError, DataError: the run could not be made.
+        UsageError: the best step assumed is beyond the last one.
     """
     assumed, progress = assumed or Assumptions(), progress or Progress()
     benchmark = open_benchmark(config)
@@ -189,6 +192,11 @@ def planned(
     asks = specs["optimizer"].open is not None
     by_program = specs["target"].runs_programs
     plan = train_plan(config, benchmark)
+    if (assumed.best_step or 0) > plan.total:
+        raise UsageError(
+            f"--best-step {assumed.best_step} is beyond the last step, {plan.total}",
+            "give a step of the plan, or 0 where none makes a better skill",
+        )
     skill = seed_skill(config.env, benchmark.seed_skill)
     seeded = bool(skill.sent.text)
     forecast = Forecaster(config, plan, sizes, asks, assumed, seeded, progress.done).forecast()

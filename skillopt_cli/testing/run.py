@@ -11,7 +11,7 @@ from typing import TypeVar
 from skillopt_cli.backends.budget import Budget, Past
 from skillopt_cli.backends.chat_agent import ChatAgent
 from skillopt_cli.backends.doors import Doors
-from skillopt_cli.backends.metered import free, unknown
+from skillopt_cli.backends.metered import Price, free, unknown
 from skillopt_cli.backends.pacing import Pacer
 from skillopt_cli.backends.recorded import Recorded
 from skillopt_cli.backends.simulated import Simulated
@@ -56,6 +56,7 @@ class Toy:
             sets it up.
         variants: the optimizer's stages; those that ask a model unless said otherwise.
         clock: Unix time in seconds; stands still unless said otherwise.
+        price: US dollars of a call to a model that is given; not known unless said otherwise.
     """
 
     settings: Sequence[str] = ()
@@ -67,6 +68,7 @@ class Toy:
     variants: Variants = WITH_MODEL
     clock: Callable[[], float] = _still
     judge: ChatBackend | None = None
+    price: Price = unknown
 
     def config(self) -> RunConfig:
         """The run's configuration.
@@ -123,12 +125,12 @@ def toy_session(
     bus = Bus([Subscriber("event log", store.append)], observers, toy.clock, heard + 1)
     budget = Budget(caps_of(config), Past.of(store.facts()), bus.emit)
     chats: dict[Role, ChatBackend] = {
-        "optimizer": _live(toy.optimizer, "optimizer", config, budget),
-        "target": _live(toy.target, "target", config, budget),
+        "optimizer": _live(toy, "optimizer", config, budget),
+        "target": _live(toy, "target", config, budget),
     }
     judging = isinstance(toy.benchmark, Judged)
     if judging:
-        chats["judge"] = _live(toy.judge, "judge", config, budget)
+        chats["judge"] = _live(toy, "judge", config, budget)
     run = Run(
         config=config,
         plan=train_plan(config, toy.benchmark),
@@ -147,8 +149,9 @@ def toy_session(
     return Session(run, SkillDocument(toy.benchmark.seed_skill), _started(run), chats, budget)
 
 
-def _live(chat: ChatBackend | None, role: Role, config: RunConfig, budget: Budget) -> ChatBackend:
-    price = unknown
+def _live(toy: Toy, role: Role, config: RunConfig, budget: Budget) -> ChatBackend:
+    given = {"target": toy.target, "optimizer": toy.optimizer, "judge": toy.judge}
+    chat, price = given[role], toy.price
     if chat is None:
         chat, price = Simulated(config.model.simulated), free
     workers = config.gradient.analyst_workers if role == "optimizer" else config.run.workers

@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from skillopt_cli.compose.comparison import MEASURED
 from skillopt_cli.compose.planning import ANSWER, GROWTH, PROPOSAL, Bought, Planned
 from skillopt_cli.core.caps import FLAGS
+from skillopt_cli.core.resolution import CHANGED, detectable_gain, least_gain
 from skillopt_cli.core.words import count
-from skillopt_cli.engine.forecast import Range, detectable_gain
+from skillopt_cli.engine.forecast import Range
 from skillopt_cli.ui.words import dollars, duration
 
 FEW = 20
@@ -36,9 +38,11 @@ def warnings(plan: Planned) -> Iterator[str]:
     """What should be thought over before money is spent."""
     planned, selection = len(plan.forecast.steps), plan.sizes["selection"]
     if selection < FEW:
+        least = least_gain(selection)
+        worth = "any gain" if least is None else f"a gain below {_points(least)}"
         yield (
-            f"Warning: the selection split has only {count(selection, 'task')}: a gain below"
-            f" {100 * detectable_gain(selection):.0f} points may be luck, or go unseen"
+            f"Warning: the selection split has only {count(selection, 'task')}:"
+            f" {worth} may be luck, or go unseen"
         )
     for bought in plan.bought():
         if bought.steps < planned:
@@ -58,7 +62,7 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
         ("steps", f"{len(forecast.steps):,}", f"{plan.config.train.num_epochs} epochs"),
         _row("rollouts", total.rollouts),
         _row("  baseline", forecast.baseline.rollouts),
-        _row("  steps", sum((step.rollouts for step in forecast.steps), Range())),
+        _row("  steps", forecast.training.rollouts),
         _row("  final test", forecast.test.rollouts),
     ]
     if "optimizer" in plan.costs:
@@ -100,18 +104,39 @@ def plan_notes(plan: Planned) -> Iterator[str]:
     )
     if plan.by_program:
         yield "An attempt counts as one call; a program makes several, so calls are too few."
-    for split in ("selection", "test"):
-        n = plan.sizes[split]
-        yield (
-            f"The {split} split has {count(n, 'task')}: one is {100 / n:.1f} points; a gain of"
-            f" {100 * detectable_gain(n):.0f} points is seen four times in five (5 % level,"
-            " paired, if the skills differ on a fifth of the tasks)."
-        )
+    for split in MEASURED:
+        yield _resolution(split, plan.sizes[split])
     planned = len(plan.forecast.steps)
     for bought in plan.bought():
         if bought.steps == planned:
             yield f"run.{bought.cap} pays for all {planned} steps."
     yield from warnings(plan)
+
+
+def _resolution(split: str, n: int) -> str:
+    """What a split can show: words for a number that does not exist."""
+    gain, least = detectable_gain(n), least_gain(n)
+    if least is None:
+        shown = "no gain can be told from luck"
+    elif gain is None:
+        shown = (
+            f"if two skills differ on {CHANGED:.0%} of them, no gain can be told from luck;"
+            f" if none is lost, one of {_points(least)} can"
+        )
+    else:
+        shown = (
+            f"if two skills differ on {CHANGED:.0%} of them, a gain of {_points(gain)} can be told"
+            f" from luck; if none is lost, one of {_points(least)}"
+        )
+    return (
+        f"The {split} split has {count(n, 'task')}: one is {100 / n:.1f} points; {shown}"
+        " (four times in five, by an exact paired test at the 5 % level)."
+    )
+
+
+def _points(share: float) -> str:
+    """A gain in whole hundredths, rounded up: it must be no less."""
+    return count(math.ceil(100 * share - 1e-9), "point")
 
 
 def plan_document(plan: Planned) -> dict[str, Any]:
@@ -137,12 +162,17 @@ def plan_document(plan: Planned) -> dict[str, Any]:
         "seconds": _document(total.seconds),
         "assumed": {
             "accuracy": _document(plan.assumed.accuracy),
+            "best_step": plan.assumed.best_step,
             "latency": plan.assumed.latency,
         },
         "smallest_gain": {
-            split: {"one_task": 1 / n, "detectable": detectable_gain(n)}
-            for split, n in plan.sizes.items()
-            if split != "train"
+            split: {
+                "one_task": 1 / n,
+                "detectable": detectable_gain(n),
+                "without_loss": least_gain(n),
+            }
+            for split in MEASURED
+            if (n := plan.sizes[split])
         },
         "caps": [
             {

@@ -46,6 +46,11 @@ SETTINGS = (
 IN_FLIGHT = max(WORKERS, ANALYSTS)
 
 
+def price(usage: Usage) -> float:
+    """US dollars; what is written costs four times what is read."""
+    return ((usage.prompt_tokens or 0) + 4 * (usage.completion_tokens or 0)) / 1000
+
+
 class Metering:
     """The simulated model; gives way before it answers, and counts what it was asked."""
 
@@ -82,7 +87,7 @@ class Life:
     def __init__(self, store: MemoryStore, *settings: str, faulty: bool = False) -> None:
         self.store, self.model = store, Metering(faulty)
         self.first_fact = len(store.log)
-        toy = Toy((*SETTINGS, *settings), self.model, self.model, BENCHMARK)
+        toy = Toy((*SETTINGS, *settings), self.model, self.model, BENCHMARK, price=price)
         self.code: int | None = None
         self.error: BudgetExhausted | None = None
         try:
@@ -138,7 +143,7 @@ def spent(store: MemoryStore, cap: str) -> float:
     return Use(ledger_of(store.facts())).of(cap)
 
 
-def check_life_under(whole: Whole, cap: str, limit: int, *, faulty: bool = False) -> str:
+def check_life_under(whole: Whole, cap: str, limit: float, *, faulty: bool = False) -> str:
     """Cap a run, take it up without one; returns the stage the cap hit."""
     store = MemoryStore()
     first = Life(store, f"run.{cap}={limit}", faulty=faulty)
@@ -147,8 +152,9 @@ def check_life_under(whole: Whole, cap: str, limit: int, *, faulty: bool = False
     assert (stated.error, stated.exit_code, stated.resumable) == ("BudgetExhausted", 5, True)
     assert stated.message.startswith(f"{cap} of {limit}")
     assert f"{FLAGS[cap]} N" in stated.hint
-    over = spent(store, cap) - limit
-    assert over <= (0 if cap != "max_tokens" else IN_FLIGHT * dearest(store))
+    ledger = ledger_of(store.facts())
+    dearest = {"max_tokens": ledger.most_tokens, "max_usd": ledger.most_usd}
+    assert spent(store, cap) - limit <= IN_FLIGHT * dearest.get(cap, 0)
     started = first.of(StageStarted)
     hit = next((e.stage for e in reversed(started) if e.stage != "test"), "preflight")
     # What is asked again was answered before, or came to nothing.
@@ -158,10 +164,6 @@ def check_life_under(whole: Whole, cap: str, limit: int, *, faulty: bool = False
     assert not journaled & set(second.model.keys)
     assert outcome(store) == whole.outcome
     return hit
-
-
-def dearest(store: MemoryStore) -> int:
-    return ledger_of(store.facts()).most_tokens
 
 
 def test_a_cap_on_calls_anywhere(whole: Whole) -> None:
@@ -180,6 +182,25 @@ def test_a_cap_on_tokens_anywhere(whole: Whole) -> None:
     most = int(whole.use.of("max_tokens"))
     hits = {check_life_under(whole, "max_tokens", n) for n in range(50, most, most // 12)}
     assert hits >= {"rollout", "reflect", "measure"}
+
+
+@pytest.mark.parametrize("faulty", [False, True], ids=["sound", "faulty"])
+def test_a_cap_on_money_anywhere(whole: Whole, faulty: bool) -> None:
+    most = whole.use.of("max_usd")
+    caps = [round(most * share / 13, 3) for share in range(1, 13)]
+    hits = {check_life_under(whole, "max_usd", usd, faulty=faulty) for usd in caps}
+    assert hits >= {"rollout", "reflect", "measure"}
+
+
+def test_money_that_is_raised_too_little_stops_again_and_again(whole: Whole) -> None:
+    store, most = MemoryStore(), whole.use.of("max_usd")
+    for share in range(2, 20):
+        life = Life(store, f"run.max_usd={most * share / 10:.3f}")
+        if life.code == 0:
+            break
+    assert life.code == 0
+    assert share > 10
+    assert outcome(store) == whole.outcome
 
 
 def test_a_cap_on_rollouts_anywhere(whole: Whole) -> None:

@@ -1,0 +1,91 @@
+"""What a plan makes of what it is told: patience, the best step, and which texts are tested."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from skillopt_cli.core.plan import LearningRate, TrainPlan
+from skillopt_cli.core.task import Split
+from skillopt_cli.engine.forecast import Assumptions, Forecast, Range
+from skillopt_cli.engine.forecaster import ACCEPTED, Forecaster
+from skillopt_cli.testing import Toy
+
+SIZES: dict[Split, int] = {"train": 12, "selection": 8, "test": 6}
+NO_GUIDANCE = "optimizer.use_slow_update=false"
+NO_NOTES = "optimizer.use_meta_skill=false"
+
+
+def forecast(*settings: str, best: int | None = None, accuracy: float = 0.5) -> Forecast:
+    """Of 6 steps in 2 epochs with a batch of 4."""
+    config = Toy(("evaluation.early_reject=false", *settings)).config()
+    plan = TrainPlan(2, 12, 4, 1, 42, LearningRate(4, 2))
+    assumed = Assumptions(Range.of(accuracy), best_step=best)
+    return Forecaster(config, plan, SIZES, asks=True, assumed=assumed).forecast()
+
+
+def arms(*settings: str, best: int | None = None) -> float:
+    return forecast(*settings, best=best).test.rollouts.point / SIZES["test"]
+
+
+@pytest.mark.parametrize(("best", "steps"), [(0, 2), (1, 3), (3, 5), (5, 6), (6, 6)])
+def test_patience_ends_the_run_so_many_steps_after_the_best(best: int, steps: int) -> None:
+    assert len(forecast("evaluation.patience=2", best=best).steps) == steps
+    assert len(forecast("evaluation.patience=2", "evaluation.use_gate=false", best=best).steps) == 6
+    assert len(forecast(best=best).steps) == 6
+
+
+def test_what_patience_leaves_is_likely_less_and_less_and_may_be_all() -> None:
+    patient = forecast("evaluation.patience=2")
+    assert patient.reached[:3] == pytest.approx((1, 1, 1 - (1 - ACCEPTED) ** 2))
+    assert all(later <= chance for chance, later in pairwise(patient.reached))
+    whole = forecast()
+    assert set(whole.reached) == {1.0}
+    assert patient.total.rollouts.point < whole.total.rollouts.point
+    assert patient.total.rollouts.high == whole.total.rollouts.high
+
+
+def test_the_seed_is_the_only_text_where_nothing_is_better() -> None:
+    assert arms(NO_GUIDANCE, best=0) == 1
+    assert arms(NO_GUIDANCE, best=2) == 2
+    assert 1 < arms(NO_GUIDANCE) < 2
+
+
+def test_guidance_that_is_injected_makes_another_text() -> None:
+    assert arms(best=0) == arms() == 2
+    assert arms("optimizer.slow_update_gate_with_selection=true", best=0) == 1
+    # Patience ends the run before a second epoch does.
+    assert arms("evaluation.patience=2", best=0) == 1
+
+
+def test_without_a_gate_the_last_text_is_another_one_unless_it_is_the_best() -> None:
+    ungated = ("evaluation.use_gate=false", NO_GUIDANCE)
+    assert [arms(*ungated, best=best) for best in (0, 3, 6)] == [2, 3, 2]
+    measured = [forecast("evaluation.use_gate=false", best=best).training for best in (3, 6)]
+    assert measured[0].rollouts.point - measured[1].rollouts.point == SIZES["selection"]
+
+
+@pytest.mark.parametrize("best", [0, 3, 4])
+def test_an_epoch_that_accepts_nothing_compares_one_text(best: int) -> None:
+    samples = ("optimizer.slow_update_samples=5", NO_GUIDANCE)
+    compared = forecast(*samples, best=best).training.rollouts.point
+    without = forecast(*samples, NO_NOTES, best=best).training.rollouts.point
+    assert compared - without == (10 if best > 3 else 5)
+
+
+@pytest.mark.parametrize(("accuracy", "tried"), [(0.5, 10), (0.05, 12)])
+def test_skills_that_solve_next_to_nothing_seldom_differ(accuracy: float, tried: int) -> None:
+    wanted = ("optimizer.slow_update_samples=2", "optimizer.longitudinal_pair_policy=changed")
+    compared = forecast(*wanted, accuracy=accuracy).training.rollouts.point
+    without = forecast(NO_GUIDANCE, NO_NOTES, accuracy=accuracy).training.rollouts.point
+    assert compared - without == 2 * tried + SIZES["selection"]
+
+
+def test_the_likely_number_of_analysts_is_the_mean_over_the_batches_there_may_be() -> None:
+    settings = ("gradient.minibatch_size=4", NO_GUIDANCE, NO_NOTES)
+    calls = forecast(*settings, accuracy=0.25).training.calls["reflect"]
+    # Both kinds unless all four tasks, or none, are solved.
+    both = 1 - 0.25**4 - 0.75**4
+    assert calls.point == pytest.approx(6 * (1 + both))
+    assert calls.high == 6 * 2 * 2
