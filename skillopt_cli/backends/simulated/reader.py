@@ -40,15 +40,15 @@ def read_span(question: str, context: str) -> str:
     """
     asked = question.lower()
     kind = _kind(asked)
-    wanted = _stems(question)
+    wanted = stems(question)
     sentences = [s for s in _SENTENCE.split(context) if s.strip()]
-    ranked = sorted(sentences, key=lambda s: -len(wanted & _stems(s)))
+    ranked = sorted(sentences, key=lambda s: -len(wanted & stems(s)))
     for sentence in ranked:
         if kind == "thing":
             span = _after_last_shared_word(sentence, wanted)
         else:
             spans = _spans(kind, sentence)
-            span = next((s for s in spans if s.lower() not in asked and _stems(s)), "")
+            span = next((s for s in spans if s.lower() not in asked and stems(s)), "")
         if span:
             return span
     return ""
@@ -58,7 +58,8 @@ def _kind(question: str) -> str:
     return next((kind for kind, cue in _KINDS if cue.search(question)), "thing")
 
 
-def _stems(text: str) -> set[str]:
+def stems(text: str) -> set[str]:
+    """The words of a text that say something, cut to their stems."""
     words = _WORD.findall(text.lower())
     return {_stem(word) for word in words if word not in _FUNCTION_WORDS}
 

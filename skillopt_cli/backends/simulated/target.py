@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from skillopt_cli.backends.simulated.reader import read_span
+from skillopt_cli.backends.simulated.sections import last_section
 from skillopt_cli.backends.simulated.world import (
     appendix,
     chance,
@@ -13,8 +14,6 @@ from skillopt_cli.backends.simulated.world import (
     harm,
     missing,
 )
-
-_SECTION = re.compile(r"^## +(.+?)[ \t]*\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 _TEXT_THEN_QUESTION = re.compile(r"(.*[.!?\n])\s*([^.!?\n]+\?)\s*\Z", re.DOTALL)
 
@@ -36,8 +35,8 @@ class Reading:
 
 def read(user: str) -> Reading:
     """Read a user message."""
-    question = _section(user, "question") or user.strip()
-    context, asked = _section(user, "context"), question
+    question = last_section(user, "question") or user.strip()
+    context, asked = last_section(user, "context"), question
     if not context and (parts := _TEXT_THEN_QUESTION.match(question)):
         context, asked = parts.groups()
     return Reading(question, family_of(question), read_span(asked, context))
@@ -75,9 +74,3 @@ def answer(system: str, reading: Reading, habits: Habits) -> str:
     else:
         text = span
     return f"<answer>{text}</answer>" if "<answer>" in system else text
-
-
-def _section(user: str, title: str) -> str:
-    """The text of the last section of that title, "" when there is none."""
-    found = [body for name, body in _SECTION.findall(user) if name.lower() == title]
-    return found[-1].strip() if found else ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from skillopt_cli.backends.simulated.players.choice import ChoicePlayer
 from skillopt_cli.core.task import ChatReply, ChatRequest
 
 
@@ -22,7 +23,7 @@ class Player(Protocol):
         ...
 
 
-PLAYERS: tuple[Player, ...] = ()
+PLAYERS: tuple[Player, ...] = (ChoicePlayer(),)
 """The first one that plays a request does."""
 
 
