@@ -16,17 +16,17 @@ def extract_answer(reply: str) -> str:
     Tags may be in any case and span lines. An opening tag that is only talked about does not count:
     the pair has no other tag between.
     """
-    tagged = _tagged(reply)
-    if tagged is not None:
-        return tagged
+    inside = tagged(reply)
+    if inside is not None:
+        return inside
     lines = [line.strip() for line in reply.split("\n") if line.strip()]
     return lines[-1] if lines else reply.strip()
 
 
 def tagged_or_all(reply: str) -> str:
     """The last `<answer>…</answer>`, else the whole reply: for scorers that search a text."""
-    tagged = _tagged(reply)
-    return reply.strip() if tagged is None else tagged
+    inside = tagged(reply)
+    return reply.strip() if inside is None else inside
 
 
 def last_box(reply: str) -> str | None:
@@ -56,7 +56,8 @@ def contrast(expected: Sequence[str], got: str) -> str:
     return f"expected {wanted}, got {came}" if wanted else f"got {came}"
 
 
-def _tagged(reply: str) -> str | None:
+def tagged(reply: str) -> str | None:
+    """What stands in the last `<answer>…</answer>`; None without one."""
     found = _TAGGED.findall(reply)
     return str(found[-1]).strip() if found else None
 

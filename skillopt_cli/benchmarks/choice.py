@@ -16,7 +16,9 @@ _LEADING = re.compile(
     re.DOTALL,
 )
 _SUBJECT = re.compile(
-    r"\W*(?i:(?:the|answer|option|choice)\s+)*([A-Z])\W+(?:is|because|since)\b.*", re.S
+    r"\W*(?i:(?:the|answer|option|choice)\s+)*([A-Z])\W+"
+    r"(?:because|since|is\s+(?:the\s+)?(?:correct|right|true|best|answer))\b.*",
+    re.DOTALL,
 )
 _TRAILING = re.compile(r"\b(?:answer|option|choice)(?: is)?[\s:*(\[]+([A-Z])\W*$")
 _WRAPPED = re.compile(r"\W*\\(?:boxed|text|textbf|mathrm|mathbf|mathsf)\{(.*)\}\W*", re.DOTALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillopt_cli.core.errors import DataError
@@ -27,22 +28,61 @@ def load_hub(
     try:
         from datasets import load_dataset
     except ImportError as error:
-        raise DataError(
-            f"preparing {benchmark} needs the package `datasets`",
-            "pip install 'skillopt-cli[data]'",
-        ) from error
+        raise _uninstalled(benchmark) from error
     try:
         loaded: Mapping[str, Dataset] = load_dataset(dataset, config)
     except Exception as error:
-        # The hub client raises errors of several libraries; whichever it is, there are no records.
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(
-            f"cannot load the data set `{dataset}`: {reason}",
-            "check the connection, HF_ENDPOINT and HF_HUB_OFFLINE, and HF_TOKEN where the data set"
-            " asks for one, then try again; the bundled sample needs no download",
-        ) from error
+        raise _unloadable(dataset, error) from error
     for name, rows in loaded.items():
         missing = [field for field in fields if field not in rows.column_names]
         if missing:
             raise DataError(f"split `{name}` of `{dataset}` has no field `{missing[0]}`")
     return loaded
+
+
+def hub_files(dataset: str, pattern: str, *, benchmark: str) -> list[Path]:
+    """Files of a data set as they were put there, for those whose names or forms say something.
+
+    Args:
+        dataset: name on the hub, or a local folder.
+        pattern: of the files' names, in any folder of the data set.
+        benchmark: whose data it is, for messages.
+
+    Returns:
+        The files in the order of their names, at least one.
+
+    Raises:
+        DataError: `huggingface_hub` is not installed, the hub fails, or there is no such file.
+    """
+    folder = Path(dataset)
+    if not folder.is_dir():
+        try:
+            from huggingface_hub import snapshot_download
+        except ImportError as error:
+            raise _uninstalled(benchmark) from error
+        try:
+            wanted = [pattern, f"**/{pattern}"]
+            folder = Path(snapshot_download(dataset, repo_type="dataset", allow_patterns=wanted))
+        except Exception as error:
+            raise _unloadable(dataset, error) from error
+    found = sorted(folder.rglob(pattern))
+    if not found:
+        raise DataError(f"the data set `{dataset}` has no file `{pattern}`")
+    return found
+
+
+def _uninstalled(benchmark: str) -> DataError:
+    return DataError(
+        f"preparing {benchmark} needs the package `datasets`",
+        "pip install 'skillopt-cli[data]'",
+    )
+
+
+def _unloadable(dataset: str, error: Exception) -> DataError:
+    # The hub client raises errors of several libraries; whichever it is, there are no records.
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return DataError(
+        f"cannot load the data set `{dataset}`: {reason}",
+        "check the connection, HF_ENDPOINT and HF_HUB_OFFLINE, and HF_TOKEN where the data set"
+        " asks for one, then try again; the bundled sample needs no download",
+    )

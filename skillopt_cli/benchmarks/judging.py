@@ -8,9 +8,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
+from skillopt_cli.benchmarks.answers import contrast
+from skillopt_cli.core.score import Private, Score
 from skillopt_cli.core.task import Message
 
 Verdict = Literal["correct", "incorrect", "not_attempted"]
+
+RIGHT_OR_WRONG: tuple[Verdict, ...] = ("correct", "incorrect")
 
 _WORDS: dict[str, Verdict] = {
     "correct": "correct",
@@ -78,6 +82,19 @@ def read_verdict(reply: str, verdicts: Collection[Verdict]) -> Verdict | None:
         return None
     verdict = found.pop()
     return verdict if verdict in verdicts else None
+
+
+def verdict_score(reply: str, expected: tuple[str, ...], answer: str) -> Score | None:
+    """The score of an answer that is right or wrong, as a judge's reply says; None when unclear.
+
+    The reply itself is for people only.
+    """
+    verdict = read_verdict(reply, RIGHT_OR_WRONG)
+    if verdict is None:
+        return None
+    hard = float(verdict == "correct")
+    feedback = "" if hard else contrast(expected, answer)
+    return Score(hard, hard, feedback, expected, Private(reply))
 
 
 def _pairs(parts: list[str]) -> list[str]:

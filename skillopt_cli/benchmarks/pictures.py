@@ -34,15 +34,17 @@ class Album:
         """Take in a picture of a record; what `Task.data` shall hold of it.
 
         Args:
-            name: its path: absolute, or relative to the task file's folder or one of the roots.
+            name: its path: absolute, or relative to the task file's folder, to
+                `images` in it, or to one of the roots.
 
         Raises:
             DataError: it is not there, or of a type that no service takes.
         """
-        places = [folder / name for folder in (record.path.parent, *self._roots)]
-        path = next((place for place in places if place.is_file()), None)
+        here = record.path.parent
+        folders = (here, here / "images", *self._roots)
+        path = next((place for f in folders if (place := f / name).is_file()), None)
         if path is None:
-            looked = ", ".join(str(folder) for folder in (record.path.parent, *self._roots))
+            looked = ", ".join(str(folder) for folder in folders)
             raise record.fault(f"the picture `{name}` is not there", f"looked in {looked}")
         media_type = mimetypes.guess_type(path.name)[0] or TYPES[0]
         if media_type not in TYPES:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from skillopt_cli.benchmarks.ratio import hash_order
+from skillopt_cli.benchmarks.ratio import hash_order, parse_ratio, ratio_counts
 from skillopt_cli.benchmarks.records import Record, read_records
 from skillopt_cli.benchmarks.splits import MANIFEST, split_files
 from skillopt_cli.core.errors import DataError
@@ -18,6 +18,7 @@ from skillopt_cli.core.task import SPLITS, Split
 
 FOLDER: Mapping[Split, str] = {"train": "train", "selection": "val", "test": "test"}
 SEED = 42
+RATIO = "2:1:7"
 Item = TypeVar("Item")
 
 
@@ -62,6 +63,19 @@ def draw(keys: Iterable[str], counts: Mapping[Split, int]) -> dict[Split, list[s
     for split in SPLITS:
         drawn[split], order = order[: counts[split]], order[counts[split] :]
     return drawn
+
+
+def draw_by_ratio(keys: Iterable[str], ratio: str = RATIO) -> dict[Split, list[str]]:
+    """All keys, cut as `ratio` says, in a way that depends on the seed and the keys only.
+
+    Raises:
+        DataError: there are fewer than three.
+    """
+    known = list(keys)
+    if len(known) < len(SPLITS):
+        raise DataError(f"the data set has {len(known)} usable records, too few for three splits")
+    counts = ratio_counts(len(known), parse_ratio(ratio))
+    return draw(known, dict(zip(SPLITS, counts, strict=True)))
 
 
 def pick(

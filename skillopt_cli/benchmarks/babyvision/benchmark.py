@@ -1,0 +1,172 @@
+"""The BabyVision benchmark: one picture, options or blanks, and a judge where words differ.
+
+Data: "BabyVision: Visual Reasoning Beyond Language" (2026).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from skillopt_cli.benchmarks.babyvision import scorer
+from skillopt_cli.benchmarks.babyvision.items import Item, read_item
+from skillopt_cli.benchmarks.babyvision.numbering import Base, Numbering
+from skillopt_cli.benchmarks.babyvision.prepare import prepare
+from skillopt_cli.benchmarks.babyvision.wording import (
+    ANSWER_FORMAT,
+    PROMPTS,
+    ROLE,
+    RUBRIC,
+    SEED_SKILL,
+)
+from skillopt_cli.benchmarks.choice import LETTERS, lettered
+from skillopt_cli.benchmarks.judging import RIGHT_OR_WRONG, Judgement, ask, verdict_score
+from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.pictures import Album, Detail
+from skillopt_cli.benchmarks.records import Record
+from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.core.score import Score
+from skillopt_cli.core.task import Attempt, Brief, Message, Section, Split, Task
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
+
+NAME = "babyvision"
+SAMPLE = Path(__file__).parent / "sample"
+
+
+class BabyVisionOptions(BaseModel):
+    """The `env.*` keys of BabyVision."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
+
+    choice_base: Base = Field("auto", coerce_numbers_to_str=True)
+    """What whole numbers in choiceAns call the first option: 0, 1, or auto to see from the data."""
+    image_root: str = ""
+    """A folder to look for pictures in, beside that of the task file."""
+    image_detail: Detail = "auto"
+    """How closely a service shall look at a picture: auto, low or high."""
+
+
+class BabyVision:
+    """BabyVision tasks; see `ports.Judged`."""
+
+    name = NAME
+    seed_skill = SEED_SKILL
+    needs = frozenset({"images"})
+
+    def __init__(self, splits: Splits, album: Album, detail: Detail) -> None:
+        self.source = splits.source
+        self.version = f"1-{detail}"
+        self._splits = splits
+        self._album = album
+        self._detail = detail
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        """The tasks of a split."""
+        return self._splits.of(split)
+
+    def brief(self, task: Task) -> Brief:
+        """Question, options if there are any, and the picture."""
+        sections = [Section("Question", task.data["question"])]
+        if task.data["choices"]:
+            sections.append(Section("Choices", _listed(task.data["choices"])))
+        image = self._album.image(task.data["image"], self._detail)
+        return Brief(task.id, ROLE, tuple(sections), ANSWER_FORMAT, images=(image,))
+
+    def ask_judge(self, task: Task, attempt: Attempt) -> tuple[Message, ...] | Score:
+        """The score of an answer that is clear, else what to ask."""
+        answer = scorer.boxed(attempt.answer)
+        score = scorer.clear_score(task.data, answer)
+        if score is not None:
+            return score
+        asked = "\n".join(section.text for section in self.brief(task).sections)
+        (reference,) = scorer.expected(task.data)
+        return ask(RUBRIC, Judgement(asked, reference, answer or ""), RIGHT_OR_WRONG)
+
+    def hear_judge(self, task: Task, attempt: Attempt, reply: str) -> Score | None:
+        """Right or wrong, as the judge says."""
+        answer = scorer.boxed(attempt.answer) or ""
+        return verdict_score(reply, scorer.expected(task.data), answer)
+
+    async def score(self, task: Task, attempt: Attempt) -> Score:
+        """The score where no judge is needed; 0 for what only a judge could find right."""
+        wanted = scorer.expected(task.data)
+        if attempt.ending == "gave_up":
+            return Score(0.0, 0.0, "no answer was given", wanted)
+        asked = self.ask_judge(task, attempt)
+        return asked if isinstance(asked, Score) else Score(0.0, 0.0, "left to the judge", wanted)
+
+
+def open_babyvision(request: BenchmarkRequest) -> Benchmark:
+    """Load the tasks: named splits, the published file cut by ratio, prepared data, or the sample.
+
+    Raises:
+        ConfigError: an option is unknown or malformed.
+        DataError: a file, record or picture is unusable; see `load_splits`.
+    """
+    options = read_options(BabyVisionOptions, request.options, NAME)
+    album = Album([Path(options.image_root)] if options.image_root else [])
+    numbering = Numbering(options.choice_base)
+    numbers: dict[str, Item] = {}
+
+    def make(record: Record) -> Task:
+        item = read_item(record, numbering)
+        if item.number is not None:
+            numbers[item.id] = item
+        return _task(item, album.add(record, str(item.image)))
+
+    splits = load_splits(request, NAME, TaskFormat(make, _content), SAMPLE)
+    if numbers:
+        splits = _counted(splits, numbers, numbering)
+    return BabyVision(splits, album, options.image_detail)
+
+
+def _task(item: Item, image: dict[str, str]) -> Task:
+    data = {
+        "question": item.question,
+        "choices": list(item.choices),
+        "right": item.right,
+        "answer": item.answer,
+        "image": image,
+    }
+    return Task(item.id, sys.intern(item.kind), data)
+
+
+def _counted(splits: Splits, numbers: dict[str, Item], numbering: Numbering) -> Splits:
+    """The tasks, with numbers read once all of them are known."""
+    base = numbering.base
+
+    def read(task: Task) -> Task:
+        item = numbers.get(task.id)
+        return task if item is None else _task(item.counted(base), task.data["image"])
+
+    tasks = {split: tuple(map(read, part)) for split, part in splits.tasks.items()}
+    return replace(splits, source=f"{splits.source}; {numbering.told}", tasks=tasks)
+
+
+def _listed(choices: Sequence[str]) -> str:
+    """The options, one a line; their letters alone where the picture holds them."""
+    letters = LETTERS[: len(choices)]
+    return ", ".join(letters) if "".join(choices) == letters else lettered(choices)
+
+
+def _content(task: Task) -> str:
+    """The question, its options and the picture."""
+    data = task.data
+    return squeezed([data["question"], *data["choices"], data["image"]["digest"]])
+
+
+SPEC = BenchmarkSpec(
+    name=NAME,
+    summary="early visual skills: one picture, a choice or a short answer (judged)",
+    open=open_babyvision,
+    options=frozenset(BabyVisionOptions.model_fields),
+    modality=("images",),
+    prepare=prepare,
+    sample=SAMPLE,
+    judged=True,
+    prompts=PROMPTS,
+)

@@ -1,0 +1,67 @@
+r"""What can be said of a boxed answer without a judge.
+
+The published scorer asks a judge about every answer. Here none is asked where it could only say the
+obvious: nothing stands in `\boxed{…}`, an option is named by letter or text, or the answer equals
+the reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from skillopt_cli.benchmarks.answers import contrast, last_box
+from skillopt_cli.benchmarks.babyvision.items import BLANKS
+from skillopt_cli.benchmarks.choice import LETTERS, chosen
+from skillopt_cli.core.score import Score
+
+NO_BOX = "the reply has no answer in \\boxed{...}"
+_TOKENS = re.compile(r"<\|begin_of_box\|>(.*?)<\|end_of_box\|>", re.DOTALL)
+_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
+_BETWEEN = re.compile(r"\s*[|,;]\s*")
+_EDGES = " \t\r\n.,;:!?\"'*_`$"
+
+
+def boxed(reply: str) -> str | None:
+    r"""The answer: the last `\boxed{…}`, else what stands between the last box tokens."""
+    box = last_box(reply)
+    if box is not None:
+        return box
+    tokens = _TOKENS.findall(reply)
+    return str(tokens[-1]).strip() if tokens else None
+
+
+def expected(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """The reference as a person would be told it."""
+    if data["choices"]:
+        return (f"{LETTERS[data['right']]}. {data['choices'][data['right']]}",)
+    return (data["answer"],)
+
+
+def clear_score(data: Mapping[str, Any], answer: str | None) -> Score | None:
+    """The score of an extracted answer that needs no judge; None for any other."""
+    wanted = expected(data)
+    if not answer:
+        return Score(0.0, 0.0, f"{contrast(wanted, '')}: {NO_BOX}", wanted)
+    if data["choices"]:
+        picked = chosen(answer, data["choices"])
+        right = None if picked is None else picked == data["right"]
+    else:
+        right = _same(answer, data["answer"]) or None
+    if right is None:
+        return None
+    return Score(float(right), float(right), "" if right else contrast(wanted, answer), wanted)
+
+
+def _same(answer: str, reference: str) -> bool:
+    wanted = _parts(reference, BLANKS)
+    return answer == reference or (all(wanted) and _parts(answer) == wanted)
+
+
+def _parts(text: str, between: str = "") -> list[str]:
+    """What fills each blank, apart from case, spacing and the marks around it."""
+    plain = _TEXT.sub(r"\1", text)
+    blanks = plain.split(between) if between else [plain]
+    parts = [part for blank in blanks for part in _BETWEEN.split(blank)]
+    return [" ".join(part.casefold().split()).strip(_EDGES) for part in parts]

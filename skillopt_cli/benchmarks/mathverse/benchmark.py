@@ -1,0 +1,167 @@
+"""The MathVerse benchmark: one diagram, options or a free answer.
+
+Data: Zhang et al., "MathVerse: Does Your Multi-modal LLM Truly See the Diagrams in Visual Math
+Problems?" (2024).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from skillopt_cli.benchmarks.choice import lettered
+from skillopt_cli.benchmarks.judging import RIGHT_OR_WRONG, Judgement, ask, verdict_score
+from skillopt_cli.benchmarks.mathverse import scorer
+from skillopt_cli.benchmarks.mathverse.items import Item, read_item
+from skillopt_cli.benchmarks.mathverse.prepare import VERSION, prepare
+from skillopt_cli.benchmarks.mathverse.scorer import Equivalence
+from skillopt_cli.benchmarks.mathverse.wording import (
+    ANSWER_FORMAT,
+    IN_PICTURE,
+    PROMPTS,
+    ROLE,
+    RUBRIC,
+    SEED_SKILL,
+)
+from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.pictures import Album, Detail
+from skillopt_cli.benchmarks.records import Record
+from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.score import Score
+from skillopt_cli.core.task import Attempt, Brief, Message, Section, Split, Task
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
+
+NAME = "mathverse"
+SAMPLE = Path(__file__).parent / "sample"
+PACKAGE = "math_verify"
+EXTRA = "math"
+
+
+class MathVerseOptions(BaseModel):
+    """The `env.*` keys of MathVerse."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
+
+    problem_version: str = VERSION
+    """Which version of each problem to keep; empty keeps all."""
+    equivalence: Equivalence = "algebra"
+    """How free answers are compared before a judge is asked: algebra, or published (text alone)."""
+    image_root: str = ""
+    """A folder to look for pictures in, or in its folder images, beside that of the task file."""
+    image_detail: Detail = "auto"
+    """How closely a service shall look at a picture: auto, low or high."""
+
+
+class MathVerse:
+    """MathVerse tasks; see `ports.Judged`."""
+
+    name = NAME
+    seed_skill = SEED_SKILL
+    needs = frozenset({"images"})
+
+    def __init__(self, splits: Splits, album: Album, options: MathVerseOptions) -> None:
+        self.source = splits.source
+        self.version = f"1-{options.equivalence}-{options.image_detail}"
+        self._splits = splits
+        self._album = album
+        self._options = options
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        """The tasks of a split."""
+        return self._splits.of(split)
+
+    def brief(self, task: Task) -> Brief:
+        """Question, options if there are any, and the diagram."""
+        sections = [Section("Question", task.data["question"] or IN_PICTURE)]
+        if task.data["choices"]:
+            sections.append(Section("Choices", lettered(task.data["choices"])))
+        image = self._album.image(task.data["image"], self._options.image_detail)
+        return Brief(task.id, ROLE, tuple(sections), ANSWER_FORMAT, images=(image,))
+
+    def ask_judge(self, task: Task, attempt: Attempt) -> tuple[Message, ...] | Score:
+        """The score of an answer that is clear, else what to ask."""
+        answer = scorer.answered(attempt.answer)
+        score = scorer.clear_score(task.data, answer, self._options.equivalence)
+        if score is not None:
+            return score
+        question = task.data["question"] or IN_PICTURE
+        return ask(RUBRIC, Judgement(question, task.data["answer"], answer), RIGHT_OR_WRONG)
+
+    def hear_judge(self, task: Task, attempt: Attempt, reply: str) -> Score | None:
+        """Right or wrong, as the judge says."""
+        answer = scorer.answered(attempt.answer)
+        return verdict_score(reply, scorer.expected(task.data), answer)
+
+    async def score(self, task: Task, attempt: Attempt) -> Score:
+        """The score where no judge is needed; 0 for what only a judge could find right."""
+        wanted = scorer.expected(task.data)
+        if attempt.ending == "gave_up":
+            return Score(0.0, 0.0, "no answer was given", wanted)
+        asked = self.ask_judge(task, attempt)
+        return asked if isinstance(asked, Score) else Score(0.0, 0.0, "left to the judge", wanted)
+
+
+def open_mathverse(request: BenchmarkRequest) -> Benchmark:
+    """Load the tasks: named splits, one file cut by ratio, prepared data, or the sample.
+
+    Raises:
+        ConfigError: an option is unknown or malformed, or the package math-verify is missing.
+        DataError: a file, record or picture is unusable; see `load_splits`.
+    """
+    options = read_options(MathVerseOptions, request.options, NAME)
+    if options.equivalence == "algebra" and find_spec(PACKAGE) is None:
+        raise ConfigError(
+            "mathverse compares answers with the package `math-verify`, which is not installed",
+            f"pip install 'skillopt-cli[{EXTRA}]', or leave it to the judge with"
+            " env.equivalence=published",
+        )
+    root = Path(options.image_root)
+    album = Album([root, root / "images"] if options.image_root else [])
+
+    def make(record: Record) -> Task:
+        item = read_item(record, options.problem_version)
+        return _task(item, album.add(record, str(item.image)))
+
+    splits = load_splits(request, NAME, TaskFormat(make, _content), SAMPLE)
+    return MathVerse(splits, album, options)
+
+
+def _task(item: Item, image: dict[str, str]) -> Task:
+    data = {
+        "question": item.question,
+        "choices": list(item.choices),
+        "right": item.right,
+        "answer": item.answer,
+        "image": image,
+    }
+    return Task(item.id, sys.intern(item.kind), data)
+
+
+def _content(task: Task) -> str:
+    """The question, its options and the picture."""
+    data = task.data
+    return squeezed([data["question"], *data["choices"], data["image"]["digest"]])
+
+
+def _missing() -> str:
+    return "" if find_spec(PACKAGE) else "the package math-verify"
+
+
+SPEC = BenchmarkSpec(
+    name=NAME,
+    summary="mathematics with a diagram: a choice, or a free answer (algebra, then a judge)",
+    open=open_mathverse,
+    options=frozenset(MathVerseOptions.model_fields),
+    modality=("images",),
+    prepare=prepare,
+    sample=SAMPLE,
+    extra=EXTRA,
+    missing=_missing,
+    judged=True,
+    prompts=PROMPTS,
+)

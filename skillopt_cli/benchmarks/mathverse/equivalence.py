@@ -1,0 +1,84 @@
+"""Whether two answers are the same mathematics: by text, then by algebra (package math-verify)."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+_SET = re.compile(r"\\(?:mathrm|text|textbf|mathbf|mathsf)\s*\{([^{}]*)\}")
+_SPACE = re.compile(r"\\[,;:! ]|~|\s+")
+_PUBLISHED = re.compile(r"\\mathrm|\\,|[${}~]")
+_COMMAND = re.compile(r"\\[A-Za-z]+")
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_UNIT = re.compile(r"(?<=[\d}) ])(?:mm|cm|dm|km|m|ft|in|kg|g|s|h|min)(?:\^?\{?[23]\}?)?$")
+_TOWER = re.compile(r"\^[^^]*\^|\^\s*\{?\s*-?\d{3,}|!|\d{16,}")
+_MATHS = frozenset((
+    *("sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "log", "ln", "exp"),
+    *("sqrt", "pi", "theta", "alpha", "beta", "gamma", "lambda", "mu"),
+))
+_LONGEST = 200
+_SECONDS = 3
+
+
+def same_text(answer: str, reference: str) -> bool:
+    """Whether two answers agree apart from case, spacing, dollar signs and upright type.
+
+    Braces count: without them 1/23 and 12/3 would be written alike.
+    """
+    return _plain(answer) == _plain(reference)
+
+
+def same_as_published(answer: str, reference: str) -> bool:
+    """Whether two answers agree as the published code compares them, which drops braces."""
+    return _published(answer) == _published(reference)
+
+
+def same_mathematics(answer: str, reference: str) -> bool:
+    """Whether algebra shows two answers to be equal. False when it cannot tell, as for words.
+
+    What could take long is not tried: this must be a short function of the two texts.
+    """
+    texts = [_bare(text) for text in (reference, answer)]
+    if not all(map(_is_expression, texts)) or ("%" in texts[0]) != ("%" in texts[1]):
+        return False  # whether 50 may stand for 50 % depends on the question
+    units = [match[0] if (match := _UNIT.search(text)) else "" for text in texts]
+    if all(units) and units[0] != units[1]:
+        return False  # the library drops units: 5 m would equal 5 cm
+    return _verified(texts[0], texts[1])
+
+
+def _verified(reference: str, answer: str) -> bool:
+    from math_verify import parse, verify
+
+    # Its time limits are alarms, which only a main thread can set.
+    limit = _SECONDS if threading.current_thread() is threading.main_thread() else None
+    try:
+        parsed = [
+            parse(f"${text}$", parsing_timeout=limit, raise_on_error=True)
+            for text in (reference, answer)
+        ]
+        return all(parsed) and bool(verify(*parsed, timeout_seconds=limit, raise_on_error=True))
+    # Algebra on what a model wrote fails in many ways; then there is a judge.
+    except Exception:
+        return False
+
+
+def _is_expression(text: str) -> bool:
+    """Whether a text is mathematics rather than words about it, and cheap to work out."""
+    if not text or len(text) > _LONGEST or _TOWER.search(text):
+        return False
+    words = _WORD.findall(_COMMAND.sub(" ", _UNIT.sub("", text)))
+    return all(word.lower() in _MATHS for word in words)
+
+
+def _plain(text: str) -> str:
+    return _bare(text).lower()
+
+
+def _bare(text: str) -> str:
+    text = text.replace("$", "").replace("\\left", "").replace("\\right", "")
+    return _SPACE.sub(" ", _SET.sub(r"\1", text)).strip().rstrip(".")
+
+
+def _published(text: str) -> str:
+    return " ".join(_PUBLISHED.sub("", text).split()).lower()

@@ -1,0 +1,62 @@
+"""What can be said of an answer without a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from skillopt_cli.benchmarks.answers import contrast, extract_answer, last_box, tagged
+from skillopt_cli.benchmarks.choice import LETTERS, chosen
+from skillopt_cli.benchmarks.mathverse.equivalence import (
+    same_as_published,
+    same_mathematics,
+    same_text,
+)
+from skillopt_cli.core.score import Score
+
+Equivalence = Literal["algebra", "published"]
+
+
+def answered(reply: str) -> str:
+    r"""The answer: the last `<answer>…</answer>`, else the last `\boxed{…}`, else the last line.
+
+    A box within the tags, too, only sets the answer apart.
+    """
+    inside = tagged(reply)
+    boxed = last_box(reply if inside is None else inside)
+    if boxed is not None:
+        return boxed
+    return extract_answer(reply) if inside is None else inside
+
+
+def expected(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """The reference as a person would be told it."""
+    if data["choices"]:
+        return (f"{LETTERS[data['right']]}. {data['choices'][data['right']]}",)
+    return (data["answer"],)
+
+
+def clear_score(data: Mapping[str, Any], answer: str, by: Equivalence) -> Score | None:
+    """The score of an extracted answer that needs no judge; None for any other.
+
+    Args:
+        by: how free answers are compared: by text and then algebra, or as published.
+    """
+    wanted = expected(data)
+    if not answer:
+        return Score(0.0, 0.0, contrast(wanted, answer), wanted)
+    if data["choices"]:
+        picked = chosen(answer, data["choices"])
+        if picked == data["right"]:
+            return Score(1.0, 1.0, expected=wanted)
+        feedback = contrast(wanted, answer)
+        if picked is None:
+            feedback = f"{feedback}, which names none of the options"
+        return Score(0.0, 0.0, feedback, wanted)
+    return Score(1.0, 1.0, expected=wanted) if _same(answer, data["answer"], by) else None
+
+
+def _same(answer: str, reference: str, by: Equivalence) -> bool:
+    if by == "published":
+        return same_as_published(answer, reference)
+    return same_text(answer, reference) or same_mathematics(answer, reference)

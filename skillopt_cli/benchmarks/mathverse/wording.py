@@ -1,0 +1,35 @@
+"""What the target, the judge and the analysts of MathVerse are told."""
+
+from skillopt_cli.benchmarks.analysts import analyst_prompts
+
+ROLE = "You solve a problem of mathematics that comes with a diagram."
+IN_PICTURE = "Read the question from the picture."
+ANSWER_FORMAT = (
+    "Reason as long as you need. Then end with the final answer alone between tags: the letter"
+    " where options are given, else the value, for example <answer>12\\sqrt{3}</answer>"
+)
+RUBRIC = """\
+You compare an answer to a problem of mathematics with the reference. The answer is correct when
+both are mathematically equal: the same number, expression, equation or set, in whatever notation,
+rounded as the reference is. A unit that one of them leaves out does no harm, a different unit does.
+An answer that hedges, or that is missing, is incorrect. Do not solve the problem yourself."""
+SEED_SKILL = """\
+# Mathematics with a diagram
+
+- Read the diagram first: write down every length, angle, mark and label it gives.
+- List the conditions of the text, and use each of them.
+- With options: work out the value before looking at them.
+- Give the final answer alone, in the form and unit the question asks for.
+"""
+
+_TASKS = """\
+These tasks are problems of mathematics, most of geometry, whose text leaves to the diagram what can
+be read there. You do not see the diagrams."""
+
+PROMPTS = analyst_prompts(
+    f"""{_TASKS} Kinds of failures to tell apart: something in the diagram was
+not used (`diagram_underuse`), a condition was dropped (`constraint_drop`), options were mixed up
+(`option_confusion`), the answer has the wrong form (`format_miss`), or something else (`other`).""",
+    f"""{_TASKS} Habits worth a rule are ways of reading a diagram, of keeping
+conditions in view, and of checking a value before it is given.""",
+)
