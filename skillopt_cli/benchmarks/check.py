@@ -153,8 +153,9 @@ def _repeats(benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]) -> Ite
     across: list[str] = []
     for split, part in tasks.items():
         for task in part:
-            prompt = " ".join(benchmark.brief(task).prompt.split()).casefold()
-            earlier, twin = seen.setdefault(prompt, (split, task.id))
+            brief = benchmark.brief(task)
+            asked = (*brief.prompt.casefold().split(), *(image.digest for image in brief.images))
+            earlier, twin = seen.setdefault(" ".join(asked), (split, task.id))
             if twin != task.id:
                 (within if earlier == split else across).append(f"{twin} = {task.id}")
     if across:

@@ -29,7 +29,8 @@ be read there. You do not see the diagrams."""
 PROMPTS = analyst_prompts(
     f"""{_TASKS} Kinds of failures to tell apart: something in the diagram was
 not used (`diagram_underuse`), a condition was dropped (`constraint_drop`), options were mixed up
-(`option_confusion`), the answer has the wrong form (`format_miss`), or something else (`other`).""",
+(`option_confusion`), the answer has the wrong form (`format_miss`), or something else
+(`other`).""",
     f"""{_TASKS} Habits worth a rule are ways of reading a diagram, of keeping
 conditions in view, and of checking a value before it is given.""",
 )
