@@ -109,7 +109,8 @@ def load_splits(
 
 
 def _left_out_words(left_out: Mapping[str, int]) -> str:
-    reasons = ", ".join(f"{n} {why}" for why, n in sorted(left_out.items()))
+    by_number = sorted(left_out.items(), key=lambda reason: (-reason[1], reason[0]))
+    reasons = ", ".join(f"{n} {why}" for why, n in by_number)
     return f"{count(sum(left_out.values()), 'record')} left out: {reasons}" if reasons else ""
 
 

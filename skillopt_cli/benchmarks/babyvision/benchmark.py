@@ -9,8 +9,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from skillopt_cli.benchmarks.babyvision import scorer
 from skillopt_cli.benchmarks.babyvision.items import Item, read_item
@@ -42,7 +43,7 @@ class BabyVisionOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
-    choice_base: Base = Field("auto", coerce_numbers_to_str=True)
+    choice_base: Annotated[Base, BeforeValidator(str)] = "auto"
     """What whole numbers in choiceAns call the first option: 0, 1, or auto to see from the data."""
     image_root: str = ""
     """A folder to look for pictures in, beside that of the task file."""

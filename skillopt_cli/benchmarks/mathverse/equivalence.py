@@ -17,6 +17,7 @@ _MATHS = frozenset((
     *("sqrt", "pi", "theta", "alpha", "beta", "gamma", "lambda", "mu"),
 ))
 _LONGEST = 200
+_DEEPEST = 8
 _SECONDS = 3
 
 
@@ -49,6 +50,7 @@ def same_mathematics(answer: str, reference: str) -> bool:
 
 def _verified(reference: str, answer: str) -> bool:
     from math_verify import parse, verify
+    from math_verify.errors import TimeoutException
 
     # Its time limits are alarms, which only a main thread can set.
     limit = _SECONDS if threading.current_thread() is threading.main_thread() else None
@@ -58,17 +60,27 @@ def _verified(reference: str, answer: str) -> bool:
             for text in (reference, answer)
         ]
         return all(parsed) and bool(verify(*parsed, timeout_seconds=limit, raise_on_error=True))
-    # Algebra on what a model wrote fails in many ways; then there is a judge.
-    except Exception:
+    # Algebra on what a model wrote fails in many ways, and a limit is no `Exception` there.
+    except (Exception, TimeoutException):
         return False
 
 
 def _is_expression(text: str) -> bool:
     """Whether a text is mathematics rather than words about it, and cheap to work out."""
-    if not text or len(text) > _LONGEST or _TOWER.search(text):
+    if not text or len(text) > _LONGEST or _TOWER.search(text) or not _balanced(text):
         return False
     words = _WORD.findall(_COMMAND.sub(" ", _UNIT.sub("", text)))
     return all(word.lower() in _MATHS for word in words)
+
+
+def _balanced(text: str) -> bool:
+    """Whether brackets are closed, and not deep within each other."""
+    depth = 0
+    for character in text:
+        depth += (character in "{(") - (character in "})")
+        if not 0 <= depth <= _DEEPEST:
+            return False
+    return depth == 0
 
 
 def _plain(text: str) -> str:
