@@ -175,7 +175,9 @@ def test_an_item_in_every_form(
 
 
 def test_one_version_of_each_problem_is_kept_and_the_rest_told(tmp_path: Path) -> None:
-    rows = [row(1), row(1, problem_version="Vision Only", sample_index="7", question="")]
+    asked = row(1)["question"]
+    seen = {"problem_version": "Vision Only", "question": "", "question_for_eval": asked}
+    rows = [row(1), row(1, **seen, sample_index="7", image="seen.png")]
     bad = [
         row(2, image=""),
         row(3, answer=None),
@@ -184,9 +186,9 @@ def test_one_version_of_each_problem_is_kept_and_the_rest_told(tmp_path: Path) -
         row(6, question="No options."),
         row(7, question="Which?\nChoices:\nA:x\nB:x"),
     ]
-    benchmark_ = opened(tmp_path / "a", [*rows, *bad])
-    assert [task.id for task in benchmark_.tasks("train")] == ["1"]
-    assert "; 7 records left out: 3 without an answer, 1 of another version," in benchmark_.source
+    made = opened(tmp_path / "a", [*rows, *bad])
+    assert [task.id for task in made.tasks("train")] == ["1"]
+    assert "; 7 records left out: 3 without an answer, 1 of another version," in made.source
     all_of_them = opened(tmp_path / "b", rows, problem_version="")
     assert [task.id for task in all_of_them.tasks("train")] == ["1001", "7"]
 
