@@ -34,10 +34,36 @@ def load_hub(
     except Exception as error:
         raise _unloadable(dataset, error) from error
     for name, rows in loaded.items():
-        missing = [field for field in fields if field not in rows.column_names]
-        if missing:
-            raise DataError(f"split `{name}` of `{dataset}` has no field `{missing[0]}`")
+        _refuse_lacking(rows, fields, f"split `{name}` of `{dataset}`")
     return loaded
+
+
+def load_hub_files(
+    dataset: str, pattern: str, fields: Collection[str], *, benchmark: str
+) -> Dataset:
+    """The rows of some Parquet files of a data set, each of which has all `fields`.
+
+    The others are not fetched: a split may be a fraction of its data set.
+
+    Args:
+        dataset: name on the hub, or a local folder.
+        pattern: of the files' names, in any folder of the data set.
+        benchmark: whose data it is, for messages.
+
+    Raises:
+        DataError: `datasets` is not installed, the hub fails, or a file or field is missing.
+    """
+    try:
+        from datasets import load_dataset
+    except ImportError as error:
+        raise _uninstalled(benchmark) from error
+    files = [str(file) for file in hub_files(dataset, pattern, benchmark=benchmark)]
+    try:
+        rows: Dataset = load_dataset("parquet", data_files=files, split="train")
+    except Exception as error:
+        raise _unloadable(dataset, error) from error
+    _refuse_lacking(rows, fields, f"`{dataset}`")
+    return rows
 
 
 def hub_files(dataset: str, pattern: str, *, benchmark: str) -> list[Path]:
@@ -69,6 +95,12 @@ def hub_files(dataset: str, pattern: str, *, benchmark: str) -> list[Path]:
     if not found:
         raise DataError(f"the data set `{dataset}` has no file `{pattern}`")
     return found
+
+
+def _refuse_lacking(rows: Dataset, fields: Collection[str], where: str) -> None:
+    missing = [field for field in fields if field not in rows.column_names]
+    if missing:
+        raise DataError(f"{where} has no field `{missing[0]}`")
 
 
 def _uninstalled(benchmark: str) -> DataError:

@@ -1,0 +1,130 @@
+"""The MMRB benchmark: several pictures, options or an open answer.
+
+Data: "Evaluating MLLMs with Multimodal Multi-image Reasoning Benchmark" (2025).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from skillopt_cli.benchmarks.choice import lettered
+from skillopt_cli.benchmarks.mmrb.items import Item, read_item
+from skillopt_cli.benchmarks.mmrb.marks import unmarked
+from skillopt_cli.benchmarks.mmrb.prepare import FILES, prepare
+from skillopt_cli.benchmarks.mmrb.scorer import Matching, answered, expected, score_answer
+from skillopt_cli.benchmarks.mmrb.wording import ANSWER_FORMAT, PROMPTS, ROLE, SEED_SKILL
+from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.pictures import Album, Detail
+from skillopt_cli.benchmarks.records import Record
+from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.core.score import Score
+from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
+
+NAME = "mmrb"
+SAMPLE = Path(__file__).parent / "sample"
+
+
+class MMRBOptions(BaseModel):
+    """The `env.*` keys of MMRB."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
+
+    matching: Matching = "same"
+    """How open answers are compared: same, or published (one may contain the other)."""
+    image_root: str = ""
+    """A folder to look for pictures in, beside that of the task file and env.data_path."""
+    image_detail: Detail = "auto"
+    """How closely a service shall look at a picture: auto, low or high."""
+
+
+class MMRB:
+    """MMRB tasks; see `ports.Benchmark`."""
+
+    name = NAME
+    seed_skill = SEED_SKILL
+    needs = frozenset({"images"})
+
+    def __init__(self, splits: Splits, album: Album, options: MMRBOptions) -> None:
+        self.source = splits.source
+        self.version = f"1-{options.matching}-{options.image_detail}"
+        self._splits = splits
+        self._album = album
+        self._options = options
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        """The tasks of a split."""
+        return self._splits.of(split)
+
+    def brief(self, task: Task) -> Brief:
+        """Question and options with the pictures at their marks, then those without one."""
+        data = task.data
+        sections = [Section("Question", data["question"])]
+        if data["choices"]:
+            sections.append(Section("Choices", lettered(data["choices"])))
+        left = unmarked((data["question"], *data["choices"]), len(data["images"]))
+        if left:
+            marks = "\n".join(f"[image {n}]" for n in left)
+            sections.append(Section("Pictures", marks))
+        images = tuple(self._album.image(i, self._options.image_detail) for i in data["images"])
+        return Brief(task.id, ROLE, tuple(sections), ANSWER_FORMAT, images=images)
+
+    async def score(self, task: Task, attempt: Attempt) -> Score:
+        """Whether the answer names the right option, or equals the open one; 0 for giving up."""
+        if attempt.ending == "gave_up":
+            return Score(0.0, 0.0, "no answer was given", expected(task.data))
+        return score_answer(task.data, answered(attempt.answer), self._options.matching)
+
+
+def open_mmrb(request: BenchmarkRequest) -> Benchmark:
+    """Load the tasks: named splits, the release cut by ratio, prepared data, or the sample.
+
+    Raises:
+        ConfigError: an option is unknown or malformed.
+        DataError: a file, record or picture is unusable; see `load_splits`.
+    """
+    options = read_options(MMRBOptions, request.options, NAME)
+    roots = (options.image_root, request.data_path)
+    album = Album([Path(root) for root in roots if root])
+
+    def make(record: Record) -> Task:
+        item = read_item(record)
+        return _task(item, [album.add(record, name) for name in item.images])
+
+    splits = load_splits(request, NAME, TaskFormat(make, _content, FILES), SAMPLE)
+    return MMRB(splits, album, options)
+
+
+def _task(item: Item, images: list[dict[str, str]]) -> Task:
+    data = {
+        "question": item.question,
+        "choices": list(item.choices),
+        "right": item.right,
+        "answer": item.answer,
+        "lettered": item.lettered,
+        "images": images,
+    }
+    return Task(item.id, sys.intern(item.kind), data)
+
+
+def _content(task: Task) -> str:
+    """The question, its options and the pictures."""
+    data = task.data
+    digests = (image["digest"] for image in data["images"])
+    return squeezed([data["question"], *data["choices"], *digests])
+
+
+SPEC = BenchmarkSpec(
+    name=NAME,
+    summary="reasoning over several pictures: a choice, or an open answer (same text)",
+    open=open_mmrb,
+    options=frozenset(MMRBOptions.model_fields),
+    modality=("images",),
+    prepare=prepare,
+    sample=SAMPLE,
+    prompts=PROMPTS,
+)
