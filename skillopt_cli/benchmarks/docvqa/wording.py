@@ -4,8 +4,8 @@ from skillopt_cli.benchmarks.analysts import analyst_prompts
 
 ROLE = "You answer a question about one page of a document, from what can be seen on it."
 ANSWER_FORMAT = (
-    "Think it over as long as you need. Then end with the answer alone between tags, copied from the"
-    " page where it stands there, for example: <answer>14 March 1968</answer>"
+    "Think it over as long as you need. Then end with the answer alone between tags, copied from"
+    " the page where it stands there, for example: <answer>14 March 1968</answer>"
 )
 SEED_SKILL = """\
 # Questions about pages
@@ -24,8 +24,8 @@ letter, case and spacing apart. You do not see the pages."""
 PROMPTS = analyst_prompts(
     f"""{_TASKS} Kinds of failures to tell apart: the place on the page that
 answers was not found (`evidence_miss`), a neighbour was taken for it (`near_match_confusion`), the
-text was changed on its way, by a unit, a date or a word more or less (`normalization_error`), letters
-or digits were misread (`reading_error`), or something else (`other`).""",
+text was changed on its way, by a unit, a date or a word more or less (`normalization_error`),
+letters or digits were misread (`reading_error`), or something else (`other`).""",
     f"""{_TASKS} Habits worth a rule are ways of finding the right field, row
 or line, and of copying no more and no less than was asked for.""",
 )

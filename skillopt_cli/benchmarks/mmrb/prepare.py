@@ -25,6 +25,7 @@ from skillopt_cli.core.task import Split
 
 DATASET = "HarrytheOrange/MMRB"
 FILES = "*_human.json"
+_ABOVE = 3
 
 Found = tuple[Record, Item]
 
@@ -101,8 +102,8 @@ def _document(record: Record, item: Item, images: Path) -> dict[str, Any]:
 
 
 def _place(record: Record, name: str) -> Path:
-    """Where a picture lies: beside the file that names it, or further up in the release."""
-    places = (folder / name for folder in record.path.parents)
+    """Where a picture lies: from the file that names it, or from a folder or two above."""
+    places = (folder / name for folder in record.path.parents[:_ABOVE])
     path = next((place for place in places if place.is_file()), None)
     if path is None:
         raise record.fault(f"the picture `{name}` is not there")

@@ -4,8 +4,8 @@ from skillopt_cli.benchmarks.analysts import analyst_prompts
 
 ROLE = "You reason over several pictures and answer a question about all of them together."
 ANSWER_FORMAT = (
-    "Reason as long as you need. Then end with the final answer alone between tags: the letter where"
-    " options are given, for example <answer>B</answer>, else the short answer, for example"
+    "Reason as long as you need. Then end with the final answer alone between tags: the letter"
+    " where options are given, for example <answer>B</answer>, else the short answer, for example"
     " <answer>7</answer>"
 )
 SEED_SKILL = """\
@@ -25,9 +25,9 @@ You do not see the pictures."""
 
 PROMPTS = analyst_prompts(
     f"""{_TASKS} Kinds of failures to tell apart: a picture was left out or
-taken for another one (`image_mixup`), pictures were looked at but not compared (`no_comparison`), an
-option was taken that one picture rules out (`option_mismatch`), the answer is in another form than
-asked for (`answer_form`), or something else (`other`).""",
+taken for another one (`image_mixup`), pictures were looked at but not compared (`no_comparison`),
+an option was taken that one picture rules out (`option_mismatch`), the answer is in another form
+than asked for (`answer_form`), or something else (`other`).""",
     f"""{_TASKS} Habits worth a rule are ways of going through the pictures, of
 keeping apart what each one shows, and of testing options against all of them.""",
 )
