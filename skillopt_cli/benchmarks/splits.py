@@ -161,13 +161,17 @@ def _read(path: Path, form: TaskFormat) -> _File:
             file.left_out[reason.why] += 1
         else:
             file.numbers.append(record.number)
+    return file
+
+
+def _filled(file: _File) -> _File:
     if not file.tasks:
-        raise DataError(f"{path} holds no tasks", _left_out_words(file.left_out))
+        raise DataError(f"{file.path} holds no tasks", _left_out_words(file.left_out))
     return file
 
 
 def _from_folder(folder: Path, source: str, form: TaskFormat) -> Splits:
-    files = {split: _read(path, form) for split, path in split_files(folder).items()}
+    files = {split: _filled(_read(path, form)) for split, path in split_files(folder).items()}
     _refuse_repeated_ids(list(files.values()))
     tasks = {split: tuple(file.tasks) for split, file in files.items()}
     _refuse_leaks(tasks, form, list(files.values()))
@@ -182,6 +186,8 @@ def _from_file(request: BenchmarkRequest, form: TaskFormat) -> Splits:
     weights = parse_ratio(request.split_ratio)
     path = request.data_path or Path()
     files = [_read(file, form) for file in _task_files(path, form.pattern)]
+    if len(files) == 1:
+        _filled(files[0])  # one of many may be empty
     _refuse_repeated_ids(files)
     tasks = [task for file in files for task in file.tasks]
     place = files[0].path if len(files) == 1 else path
