@@ -22,7 +22,6 @@ from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.ports import Benchmark, BenchmarkRequest
 from skillopt_cli.testing.benchmark import check_benchmark
 
-
 GONE = ["images/1.png", "images/9.png"]
 
 
