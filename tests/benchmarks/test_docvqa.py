@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pictures_for_tests import assert_drawn_by, put
 from task_files import write_json, write_splits
 
+from skillopt_cli.backends.chat_agent import ChatAgent
 from skillopt_cli.benchmarks.check import check_data
 from skillopt_cli.benchmarks.docvqa import SPEC
+from skillopt_cli.benchmarks.second_look import AGAIN
+from skillopt_cli.core.episode import Heard, ToolCall
 from skillopt_cli.core.errors import ConfigError, DataError
-from skillopt_cli.core.task import SPLITS, Attempt, Ending, Task
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import SPLITS, Attempt, ChatReply, ChatRequest, Ending, Task
 from skillopt_cli.executors.local import LocalExecutor
-from skillopt_cli.ports import Benchmark, BenchmarkRequest
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, Interactive
 from skillopt_cli.testing.benchmark import check_benchmark
 
 
@@ -211,3 +216,49 @@ async def test_giving_up_scores_nothing(tmp_path: Path) -> None:
     ending: Ending = "gave_up"
     score = await benchmark.score(first(benchmark), Attempt("thing a", ending=ending))
     assert (score.hard, score.soft, score.feedback) == (0.0, 0.0, "no answer was given")
+
+
+async def test_a_reply_without_a_marked_answer_is_asked_for_again(tmp_path: Path) -> None:
+    benchmark = opened(tmp_path, record("a"), max_turns=3)
+    assert isinstance(benchmark, Interactive)
+    task = first(benchmark)
+    assert benchmark.brief(task).max_turns == 3
+    executor = LocalExecutor(tmp_path)
+    async with benchmark.episode(task, executor) as episode:
+        assert await episode.hear("I think it is thing a") == Heard(AGAIN)
+        assert await episode.hear("<answer>thing a</answer>") is None
+    async with benchmark.episode(task, executor) as episode:
+        heard = [await episode.hear("thing a") for _ in range(3)]
+        assert heard == [Heard(AGAIN), Heard(AGAIN), None]
+        assert (await episode.use(ToolCall("1", "look", "{}"))).failed
+        assert await episode.outcome("thing a") == {}
+
+
+async def test_by_default_the_first_reply_counts(tmp_path: Path) -> None:
+    benchmark = opened(tmp_path, record("a"))
+    assert isinstance(benchmark, Interactive)
+    async with benchmark.episode(first(benchmark), LocalExecutor(tmp_path)) as episode:
+        assert await episode.hear("thing a") is None
+    with pytest.raises(ConfigError, match="max_turns"):
+        opened(tmp_path, record("a"), max_turns=0)
+
+
+async def test_a_model_is_shown_its_reply_and_asked_again(tmp_path: Path) -> None:
+    class Forgetful:
+        name, fingerprint, offers = "m", "m", frozenset({"images"})
+        seen: ClassVar[list[ChatRequest]] = []
+
+        async def chat(self, request: ChatRequest) -> ChatReply:
+            self.seen.append(request)
+            return ChatReply("<answer>thing a</answer>" if request.turn else "Let me see")
+
+    benchmark = opened(tmp_path, record("a"), max_turns=4)
+    assert isinstance(benchmark, Interactive)
+    task, executor, chat = first(benchmark), LocalExecutor(tmp_path), Forgetful()
+    async with benchmark.episode(task, executor) as episode:
+        brief = replace(benchmark.brief(task), episode=episode)
+        made = await ChatAgent(chat).attempt(brief, SkillDocument(""), executor)
+    assert (await benchmark.score(task, made)).hard == 1.0
+    assert [m.content for m in chat.seen[-1].messages[2:]] == ["Let me see", AGAIN]
+    assert len(chat.seen) == 2
+    assert [len(m.images) for m in chat.seen[-1].messages] == [0, 1, 0, 0]

@@ -19,7 +19,7 @@ from skillopt_cli.benchmarks.mmrb.prepare import prepare
 from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.core.task import SPLITS, Attempt, Image, Message, Task
 from skillopt_cli.executors.local import LocalExecutor
-from skillopt_cli.ports import Benchmark, BenchmarkRequest
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, Interactive
 from skillopt_cli.testing.benchmark import check_benchmark
 
 GONE = ["images/1.png", "images/9.png"]
@@ -301,3 +301,16 @@ def test_what_cannot_be_prepared_is_said(tmp_path: Path) -> None:
 
 def test_the_simulated_target_takes_pictures() -> None:
     assert SPEC.open(BenchmarkRequest()).needs <= Simulated.offers
+
+
+@pytest.mark.parametrize(
+    ("reply", "over"),
+    [("Answer[A]", True), ("\\boxed{A}", True), ("<answer>A</answer>", True), ("It is A", False)],
+)
+async def test_any_marked_answer_ends_the_looking(tmp_path: Path, reply: str, over: bool) -> None:
+    benchmark = opened(release(tmp_path, record(0)), max_turns=2)
+    assert isinstance(benchmark, Interactive)
+    task = tasks(benchmark)["bench:Ordering:0"]
+    assert benchmark.brief(task).max_turns == 2
+    async with benchmark.episode(task, LocalExecutor(tmp_path)) as episode:
+        assert (await episode.hear(reply) is None) == over

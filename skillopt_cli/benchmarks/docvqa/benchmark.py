@@ -6,12 +6,13 @@ Data: Mathew et al., "DocVQA: A Dataset for VQA on Document Images" (2021).
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from skillopt_cli.benchmarks.answers import extract_answer
+from skillopt_cli.benchmarks.answers import extract_answer, tagged
 from skillopt_cli.benchmarks.docvqa.anls import anls_score
 from skillopt_cli.benchmarks.docvqa.items import Item, read_item
 from skillopt_cli.benchmarks.docvqa.prepare import COUNTS, prepare
@@ -19,10 +20,12 @@ from skillopt_cli.benchmarks.docvqa.wording import ANSWER_FORMAT, PROMPTS, ROLE,
 from skillopt_cli.benchmarks.options import read_options
 from skillopt_cli.benchmarks.pictures import Album, Detail
 from skillopt_cli.benchmarks.records import Record
+from skillopt_cli.benchmarks.second_look import SecondLook
 from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.core.episode import Episode
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
-from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec, Executor
 
 NAME = "docvqa"
 SAMPLE = Path(__file__).parent / "sample"
@@ -33,6 +36,8 @@ class DocVQAOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
+    max_turns: int = Field(1, ge=1)
+    """Replies at most: one without a marked answer is asked for again."""
     image_root: str = ""
     """A folder to look for pages in, beside the working folder and that of the task file."""
     image_detail: Detail = "auto"
@@ -40,7 +45,7 @@ class DocVQAOptions(BaseModel):
 
 
 class DocVQA:
-    """DocVQA tasks; see `ports.Benchmark`."""
+    """DocVQA tasks; see `ports.Interactive`."""
 
     name = NAME
     seed_skill = SEED_SKILL
@@ -48,10 +53,10 @@ class DocVQA:
 
     def __init__(self, splits: Splits, album: Album, options: DocVQAOptions) -> None:
         self.source = splits.source
-        self.version = f"1-{options.image_detail}"
+        self.version = f"1-{options.image_detail}-{options.max_turns}"
         self._splits = splits
         self._album = album
-        self._detail = options.image_detail
+        self._options = options
 
     def tasks(self, split: Split) -> Sequence[Task]:
         """The tasks of a split."""
@@ -59,9 +64,19 @@ class DocVQA:
 
     def brief(self, task: Task) -> Brief:
         """The question, and the page."""
-        page = self._album.image(task.data["image"], self._detail)
+        page = self._album.image(task.data["image"], self._options.image_detail)
         sections = (Section("Question", task.data["question"]),)
-        return Brief(task.id, ROLE, sections, ANSWER_FORMAT, images=(page,))
+        turns = self._options.max_turns
+        return Brief(task.id, ROLE, sections, ANSWER_FORMAT, images=(page,), max_turns=turns)
+
+    @asynccontextmanager
+    async def episode(self, task: Task, executor: Executor) -> AsyncIterator[Episode]:
+        """Further looks, where there are turns for them."""
+        yield SecondLook(self._options.max_turns, lambda reply: tagged(reply) is not None)
+
+    async def prove(self, task: Task, executor: Executor) -> Attempt:
+        """The reference, marked."""
+        return Attempt(f"<answer>{task.data['answers'][0]}</answer>")
 
     async def score(self, task: Task, attempt: Attempt) -> Score:
         """ANLS of the extracted answer (soft), and whether it is 1 (hard); 0 for giving up."""

@@ -6,24 +6,33 @@ Data: "Evaluating MLLMs with Multimodal Multi-image Reasoning Benchmark" (2025).
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from skillopt_cli.benchmarks.choice import lettered
 from skillopt_cli.benchmarks.mmrb.items import Item, read_item
 from skillopt_cli.benchmarks.mmrb.marks import unmarked
 from skillopt_cli.benchmarks.mmrb.prepare import FILES, prepare
-from skillopt_cli.benchmarks.mmrb.scorer import Matching, answered, expected, score_answer
+from skillopt_cli.benchmarks.mmrb.scorer import (
+    Matching,
+    answered,
+    expected,
+    marked_answer,
+    score_answer,
+)
 from skillopt_cli.benchmarks.mmrb.wording import ANSWER_FORMAT, PROMPTS, ROLE, SEED_SKILL
 from skillopt_cli.benchmarks.options import read_options
 from skillopt_cli.benchmarks.pictures import Album, Detail
 from skillopt_cli.benchmarks.records import Record
+from skillopt_cli.benchmarks.second_look import SecondLook
 from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.core.episode import Episode
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
-from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec, Executor
 
 NAME = "mmrb"
 SAMPLE = Path(__file__).parent / "sample"
@@ -36,6 +45,8 @@ class MMRBOptions(BaseModel):
 
     matching: Matching = "same"
     """How open answers are compared: same, or published (one may contain the other)."""
+    max_turns: int = Field(1, ge=1)
+    """Replies at most: one without a marked answer is asked for again."""
     image_root: str = ""
     """A folder to look for pictures in, beside that of the task file and env.data_path."""
     image_detail: Detail = "auto"
@@ -43,7 +54,7 @@ class MMRBOptions(BaseModel):
 
 
 class MMRB:
-    """MMRB tasks; see `ports.Benchmark`."""
+    """MMRB tasks; see `ports.Interactive`."""
 
     name = NAME
     seed_skill = SEED_SKILL
@@ -51,7 +62,7 @@ class MMRB:
 
     def __init__(self, splits: Splits, album: Album, options: MMRBOptions) -> None:
         self.source = splits.source
-        self.version = f"1-{options.matching}-{options.image_detail}"
+        self.version = f"1-{options.matching}-{options.image_detail}-{options.max_turns}"
         self._splits = splits
         self._album = album
         self._options = options
@@ -71,7 +82,23 @@ class MMRB:
             marks = "\n".join(f"[image {n}]" for n in left)
             sections.append(Section("Pictures", marks))
         images = tuple(self._album.image(i, self._options.image_detail) for i in data["images"])
-        return Brief(task.id, ROLE, tuple(sections), ANSWER_FORMAT, images=images)
+        return Brief(
+            task.id,
+            ROLE,
+            tuple(sections),
+            ANSWER_FORMAT,
+            images=images,
+            max_turns=self._options.max_turns,
+        )
+
+    @asynccontextmanager
+    async def episode(self, task: Task, executor: Executor) -> AsyncIterator[Episode]:
+        """Further looks, where there are turns for them."""
+        yield SecondLook(self._options.max_turns, lambda reply: marked_answer(reply) is not None)
+
+    async def prove(self, task: Task, executor: Executor) -> Attempt:
+        """The reference, marked."""
+        return Attempt(f"<answer>{expected(task.data)[0]}</answer>")
 
     async def score(self, task: Task, attempt: Attempt) -> Score:
         """Whether the answer names the right option, or equals the open one; 0 for giving up."""

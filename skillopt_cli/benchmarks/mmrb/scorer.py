@@ -33,15 +33,18 @@ def answered(reply: str) -> str:
     The last `<answer>…</answer>`; the last `Answer[…]`; the last `\boxed{…}`; what follows the last
     "the answer is", "final answer is" or "answer:" on its line; the whole reply.
     """
-    brackets = _BRACKETED.findall(reply)
-    bracketed = brackets[-1] if brackets else None
-    found = next(
-        (text for text in (tagged(reply), bracketed, last_box(reply)) if text is not None), None
-    )
-    if found is not None:
-        return found.strip()
+    marked = marked_answer(reply)
+    if marked is not None:
+        return marked
     phrases = _PHRASE.findall(reply)
-    return (phrases[-1] if phrases and len(reply.strip()) > 1 else reply).strip()
+    return (phrases[-1] if phrases else reply).strip()
+
+
+def marked_answer(reply: str) -> str | None:
+    """The answer in the first form of mark that a reply has; None without any."""
+    brackets = _BRACKETED.findall(reply)
+    marks = (tagged(reply), brackets[-1] if brackets else None, last_box(reply))
+    return next((text.strip() for text in marks if text is not None), None)
 
 
 def expected(data: Mapping[str, Any]) -> tuple[str, ...]:
