@@ -39,10 +39,10 @@ def warnings(plan: Planned) -> Iterator[str]:
     planned, selection = len(plan.forecast.steps), plan.sizes["selection"]
     if selection < FEW:
         least = least_gain(selection)
-        worth = "any gain" if least is None else f"a gain below {_points(least)}"
+        shown = "no gain" if least is None else f"only a true gain of {_points(least)} or more"
         yield (
             f"Warning: the selection split has only {count(selection, 'task')}:"
-            f" {worth} may be luck, or go unseen"
+            f" {shown} can be counted on to show"
         )
     for bought in plan.bought():
         if bought.steps < planned:
@@ -59,7 +59,7 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
     """Rows of (what, likely, range) in the order things are spent."""
     forecast, total = plan.forecast, plan.forecast.total
     rows = [
-        ("steps", f"{len(forecast.steps):,}", f"{plan.config.train.num_epochs} epochs"),
+        ("steps", f"{len(forecast.steps):,}", count(plan.config.train.num_epochs, "epoch")),
         _row("rollouts", total.rollouts),
         _row("  baseline", forecast.baseline.rollouts),
         _row("  steps", forecast.training.rollouts),
