@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from skillopt_cli.compose.comparison import MEASURED
+from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.planning import ANSWER, GROWTH, PROPOSAL, Bought, Planned
 from skillopt_cli.core.caps import FLAGS
 from skillopt_cli.core.resolution import CHANGED, detectable_gain, least_gain
@@ -104,6 +105,8 @@ def plan_notes(plan: Planned) -> Iterator[str]:
     )
     if plan.by_program:
         yield "An attempt counts as one call; a program makes several, so calls are too few."
+    if "judge" in roles_of(plan.config):
+        yield "Attempts are judged by a model: its calls come on top, and so does what they cost."
     for split in MEASURED:
         yield _resolution(split, plan.sizes[split])
     planned = len(plan.forecast.steps)
