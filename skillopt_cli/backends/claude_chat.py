@@ -189,7 +189,7 @@ def open_claude_chat(role: RoleSettings) -> ClaudeChat:
         role.reasoning_effort,
         role.options.get("thinking", "server_default"),
     )
-    place = Place(role.model, public_url(url), SecretStr(key))
+    place = Place(role.model, public_url(url), SecretStr(key), key_from=role.key_from)
     return ClaudeChat(client, sampling, place, Negotiation(role.refused, role.on_refused))
 
 

@@ -59,7 +59,7 @@ def sendable_key(role: RoleSettings) -> str:
     if not (key.isascii() and key.isprintable()):
         raise BackendUnusable(
             f"the key of the {role.role} holds characters that no HTTP header can carry",
-            "check the variable named by api_key_env for stray characters",
+            f"check {role.key_from or 'the variable named by api_key_env'} for stray characters",
         )
     return key
 

@@ -74,6 +74,7 @@ class Place:
         url: the base URL without credentials and query.
         secret: the key, so that it can be taken out of what a server echoes.
         variables: names of the variables a key could stand in, for who gave none.
+        key_from: the variable that the key came from; "" where it is not told.
         credentials: what to check when a proof of identity that is no key is refused; "" where a
             key is the proof.
     """
@@ -83,6 +84,7 @@ class Place:
     secret: SecretStr | None
     variables: tuple[str, ...] = ()
     credentials: str = ""
+    key_from: str = ""
 
     def __str__(self) -> str:
         return f"model `{self.model}` at {self.url}"
@@ -170,7 +172,8 @@ def _no_entry(status: int, place: Place, said: str) -> AuthFailed:
         names = ", ".join(place.variables)
         hint = f"set one of {names}, or name the variable that holds it in api_key_env"
         return AuthFailed(f"{place} wants a key, and no key was given ({said})", hint)
-    hint = "check that the variable named by api_key_env holds a valid key for this server"
+    variable = place.key_from or "the variable named by api_key_env"
+    hint = f"check that {variable} holds a valid key for this server"
     return AuthFailed(f"{place} refused the key ({said})", hint)
 
 

@@ -92,6 +92,7 @@ def _azure(role: RoleSettings, mode: str, sampling: Sampling, form: Form) -> Ope
         public_url(url),
         SecretStr(key) if key and identity is None else None,
         credentials=REFUSED[identity] if identity else "",
+        key_from=role.key_from,
     )
     tokens = identity and Tokens(
         identity,

@@ -182,7 +182,8 @@ def connect(
     )
     unambient(client, role)
     names = tuple(name.format(ROLE=role.role.upper()) for name in variables)
-    place = Place(role.model, public_url(url), SecretStr(key) if key else None, names)
+    secret = SecretStr(key) if key else None
+    place = Place(role.model, public_url(url), secret, names, key_from=role.key_from)
     negotiation = Negotiation(role.refused, role.on_refused)
     return OpenAICompatible(client, sampling, place, dialect, negotiation)
 

@@ -88,6 +88,8 @@ def role_settings(config: RunConfig, role: Role, environment: Mapping[str, str])
         model=own.name or backend,
         base_url=str(pick("base_url") or ""),
         api_key=SecretStr(environment[variable]) if variable else None,
+        # A name that does not look like one of a key might be the key itself, so it is not told.
+        key_from=variable if names_a_key(variable) else "",
         temperature=float(temperature) if isinstance(temperature, float | int) else None,
         reasoning_effort=str(pick("reasoning_effort") or ""),
         max_completion_tokens=int(str(pick("max_completion_tokens") or DEFAULT_MAX_TOKENS)),

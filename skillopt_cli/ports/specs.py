@@ -19,6 +19,7 @@ class RoleSettings:
     """What a backend is told about a role: resolved, with the key itself (never logged).
 
     Attributes:
+        key_from: the variable that holds the key, for messages; "" for none.
         environment: provider variables, the real environment over `.env`.
         options: the backend's own section of the configuration, `model.<backend>.*`, and of the
             settings that only some backends know (`Endpoint`) those it says it `honours`.
@@ -32,6 +33,7 @@ class RoleSettings:
     model: str
     base_url: str = ""
     api_key: SecretStr | None = None
+    key_from: str = ""
     temperature: float | None = None
     reasoning_effort: str = ""
     max_completion_tokens: int = 16384

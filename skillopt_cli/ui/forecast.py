@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from skillopt_cli.compose.comparison import MEASURED
+from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.planning import ANSWER, GROWTH, PROPOSAL, Bought, Planned
 from skillopt_cli.core.caps import FLAGS
 from skillopt_cli.core.resolution import CHANGED, detectable_gain, least_gain
@@ -39,10 +40,10 @@ def warnings(plan: Planned) -> Iterator[str]:
     planned, selection = len(plan.forecast.steps), plan.sizes["selection"]
     if selection < FEW:
         least = least_gain(selection)
-        worth = "any gain" if least is None else f"a gain below {_points(least)}"
+        shown = "no gain" if least is None else f"only a true gain of {_points(least)} or more"
         yield (
             f"Warning: the selection split has only {count(selection, 'task')}:"
-            f" {worth} may be luck, or go unseen"
+            f" {shown} can be counted on to show"
         )
     for bought in plan.bought():
         if bought.steps < planned:
@@ -59,7 +60,7 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
     """Rows of (what, likely, range) in the order things are spent."""
     forecast, total = plan.forecast, plan.forecast.total
     rows = [
-        ("steps", f"{len(forecast.steps):,}", f"{plan.config.train.num_epochs} epochs"),
+        ("steps", f"{len(forecast.steps):,}", count(plan.config.train.num_epochs, "epoch")),
         _row("rollouts", total.rollouts),
         _row("  baseline", forecast.baseline.rollouts),
         _row("  steps", forecast.training.rollouts),
@@ -104,6 +105,8 @@ def plan_notes(plan: Planned) -> Iterator[str]:
     )
     if plan.by_program:
         yield "An attempt counts as one call; a program makes several, so calls are too few."
+    if "judge" in roles_of(plan.config):
+        yield "Attempts are judged by a model: its calls come on top, and so does what they cost."
     for split in MEASURED:
         yield _resolution(split, plan.sizes[split])
     planned = len(plan.forecast.steps)

@@ -62,6 +62,8 @@ def test_a_missing_key_a_wrong_key_and_a_refused_identity_get_their_own_hints():
     assert all(type(error) is AuthFailed for error in told)
     assert "A_KEY, B_KEY" in told[0].hint
     assert "api_key_env holds a valid key" in told[1].hint
+    named = Place("m", "http://h/v1", SecretStr("secret-key"), key_from="B_KEY")
+    assert refused(Failure(401, "no"), named).hint.startswith("check that B_KEY holds a valid key")
     assert told[2].hint == "check the role"
     assert type(refused(Failure(403, "no"), identity)) is AuthFailed
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command_line import TINY, events, refused, skillopt
+from plugin_folder import benchmark, install
 
 SIMULATED = ("--set", "model.backend=simulated", "--set", "run.workers=24", "--display", "none")
 SIZES = (
@@ -246,7 +247,18 @@ def test_a_gain_that_no_split_of_its_size_could_show_is_no_number() -> None:
     assert larger["without_loss"] < larger["detectable"] < 0.2
     few = skillopt("plan", "searchqa", *TINY, "--set", "evaluation.sel_env_num=4").out
     assert "one is 25.0 points; no gain can be told from luck" in few
-    assert "only 4 tasks: any gain may be luck" in few
+    assert "only 4 tasks: no gain can be counted on to show" in few
+
+
+def test_a_plan_says_that_a_judge_is_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = benchmark("verdicts").replace("open=open_sums)", "open=open_sums, judged=True)")
+    points = {"benchmark": {"verdicts": "verdicts_bench:SPEC"}}
+    install(tmp_path, monkeypatch, {"verdicts_bench": source}, points)
+    told = "Attempts are judged by a model: its calls come on top"
+    assert told in skillopt("plan", "verdicts", "--preset", "demo").out
+    assert told not in skillopt("plan", "searchqa", *TINY).out
 
 
 def test_an_accuracy_beyond_one_is_a_usage_error() -> None:

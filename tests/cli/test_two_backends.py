@@ -114,6 +114,7 @@ def test_a_resume_asks_the_same_models(server: ModelServer) -> None:
     ended = run(server)
     assert ended.code == 4
     assert "refused the key" in ended.error
+    assert "ANTHROPIC_API_KEY holds a valid key" in ended.hint
     resumed = skillopt(
         *("resume", "outputs/searchqa/a"),
         ANTHROPIC_BASE_URL=server.url,

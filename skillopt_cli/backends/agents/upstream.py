@@ -49,7 +49,8 @@ class Upstream:
         self._client = client
         self._form = form
         self._role = role
-        self._place = Place(role.model, public_url(url), SecretStr(key) if key else None)
+        secret = SecretStr(key) if key else None
+        self._place = Place(role.model, public_url(url), secret, key_from=role.key_from)
         self._key = form.headers(key)
 
     async def chat(self, request: ChatRequest) -> ChatReply:
