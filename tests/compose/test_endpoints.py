@@ -142,8 +142,8 @@ def test_only_a_role_that_is_needed_must_be_reachable_or_exist() -> None:
 
 
 def test_a_backend_that_cannot_play_a_role_is_told_before_what_it_lacks() -> None:
-    error = refused(OPTIMIZER_BACKEND="codex_exec", TARGET_BACKEND="simulated")
-    assert error.message == "backend `codex_exec` cannot be the optimizer"
+    error = refused(OPTIMIZER_BACKEND="command", TARGET_BACKEND="simulated")
+    assert error.message == "backend `command` cannot be the optimizer"
     assert "it plays target" in error.hint
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from skillopt_cli.backends.agents.skill_files import SkillFile
 from skillopt_cli.backends.agents.wire import AgentForm
-from skillopt_cli.core.task import Brief, Ending, Message
+from skillopt_cli.core.task import Brief, Ending, Message, Usage
 from skillopt_cli.ports import Finished
 
 TASK = "# Task"
 """The heading over the task itself in every prompt."""
+PROJECTS = (".git", ".agents", ".claude", ".codex", ".cursor", ".github", "AGENTS.md", "CLAUDE.md")
+"""What makes a folder a project in the eyes of some program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class Layout:
         files: the task's files, relative to `work`.
         url: root of the relay, token: what to bring there; empty for a program without.
         isolated: whether the executor keeps the program from everything else.
+        asked: whether this is no attempt at a task but a question, for which no tool is needed.
+        schema: JSON schema of the wanted answer, for a program that can be told; None for any text.
     """
 
     folder: Path
@@ -36,6 +40,20 @@ class Layout:
     url: str = ""
     token: str = ""
     isolated: bool = False
+    asked: bool = False
+    schema: Mapping[str, Any] | None = None
+
+    def make_folders(self) -> None:
+        """The three folders, empty.
+
+        Where a folder above them is somebody's project, a root of a project is put around them:
+        programs look for notes and skills from where they work up to the next one.
+        """
+        for folder in (self.work, self.own, self.temporary):
+            folder.mkdir()
+        above = self.folder.parents
+        if not self.isolated and any((one / name).exists() for one in above for name in PROJECTS):
+            (self.folder / ".git").mkdir()
 
     @property
     def work(self) -> Path:
@@ -60,12 +78,14 @@ class Told:
     Attributes:
         ending: as far as the program knows.
         error: why it is not `answered`; one line.
+        usage: what it says of its cost; counts only where it brings its own model.
     """
 
     answer: str
     messages: tuple[Message, ...] = ()
     ending: Ending = "answered"
     error: str = ""
+    usage: Usage = field(default_factory=lambda: Usage(1))
 
 
 class Program(Protocol):
