@@ -37,7 +37,16 @@ from skillopt_cli.ports import (
 )
 from skillopt_cli.stages import WITH_MODEL, Variants
 
-SECTIONS = ("simulated", "local", "codex_exec", "claude_code_exec", "command")
+SECTIONS = (
+    "simulated",
+    "local",
+    "codex_exec",
+    "claude_code_exec",
+    "command",
+    "cursor_exec",
+    "copilot_exec",
+    "copilot_chat",
+)
 """Backends with a section of their own in the configuration."""
 DEFAULT_TIMEOUT = 120.0
 DEFAULT_MAX_TOKENS = 16384

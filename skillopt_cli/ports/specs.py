@@ -92,6 +92,7 @@ class BackendSpec:
         needs: settings without which no call can be made, checked before a run; the first that is
             not met is the error.
         honours: fields of `RoleConfig` it heeds beyond those every backend does.
+        ignores: fields of `RoleConfig` every other backend heeds, and this one cannot.
         offers: abilities, for lists; what counts in a run is what the opened backend offers.
         free: whether its calls cost no money, whatever the model.
         runs_programs: whether it starts programs on this machine, to attempt or to answer, so that
@@ -113,6 +114,7 @@ class BackendSpec:
     variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     needs: tuple[Need, ...] = ()
     honours: frozenset[str] = frozenset()
+    ignores: frozenset[str] = frozenset()
     offers: frozenset[str] = frozenset()
     free: bool = False
     runs_programs: bool = False

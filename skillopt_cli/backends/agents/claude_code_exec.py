@@ -16,7 +16,7 @@ from skillopt_cli.backends.agents.program import Layout, Told, task_text
 from skillopt_cli.backends.agents.skill_files import place
 from skillopt_cli.backends.agents.upstream import Upstream, open_upstream
 from skillopt_cli.backends.agents.wire import MESSAGES, AgentForm
-from skillopt_cli.config.model_section import ClaudeCodeExecConfig
+from skillopt_cli.config.agent_sections import ClaudeCodeExecConfig
 from skillopt_cli.core.errors import BackendUnusable
 from skillopt_cli.core.task import Brief
 from skillopt_cli.ports import (
@@ -175,9 +175,7 @@ def claude_code_exec(role: RoleSettings) -> ClaudeCodeExec:
     Raises:
         BackendUnusable: it is not installed, or cannot be run.
     """
-    known = ClaudeCodeExecConfig.model_fields
-    own = {name: value for name, value in role.options.items() if name in known}
-    options = ClaudeCodeExecConfig.model_validate(own)
+    options = ClaudeCodeExecConfig.of(role.options)
     binary = find(SOUGHT, options.path, role.environment)
     return ClaudeCodeExec(
         binary=binary,
@@ -232,6 +230,8 @@ SPEC = BackendSpec(
     offers=CliAgent.offers,
     runs_programs=True,
     prices="anthropic",
+    # The program has no setting for it.
+    ignores=frozenset({"temperature"}),
     requires="the program claude, and ANTHROPIC_API_KEY",
     missing=missing,
     needs=(

@@ -16,7 +16,7 @@ from skillopt_cli.backends.agents.program import Layout, Program
 from skillopt_cli.backends.agents.relay import Door, Errand, relay
 from skillopt_cli.backends.agents.skill_files import skill_file
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Attempt, Brief, ChatRequest, Message
+from skillopt_cli.core.task import Attempt, Brief, ChatRequest, Message, Usage
 from skillopt_cli.ports import ChatBackend, Executor
 
 RENDERING = "cli_agent/1"
@@ -65,7 +65,7 @@ class CliAgent:
         return Attempt(
             answer=told.answer if told.ending == "answered" else "",
             messages=(Message("user", prompt), *told.messages),
-            usage=door.usage if door else told.usage,
+            usage=door.usage if door else Usage(1),
             ending=told.ending,
             error=told.error,
             skill_loaded=door.skill_loaded if door and layout.skill else None,

@@ -14,7 +14,7 @@ from skillopt_cli.backends.agents.program import Layout, Program, Told
 from skillopt_cli.backends.agents.relay import Door, Errand, relay
 from skillopt_cli.backends.wrapper import Wrapper
 from skillopt_cli.core.errors import BackendError, CallTimedOut, RequestRefused, ServerFailed
-from skillopt_cli.core.task import ChatReply, ChatRequest, Message
+from skillopt_cli.core.task import ChatReply, ChatRequest, Message, Usage
 from skillopt_cli.ports import ChatBackend, Executor, Finished
 
 RENDERING = "cli_chat/1"
@@ -74,7 +74,7 @@ class CliChat(Wrapper):
         told = course.ending(finished)
         if told.ending != "answered":
             raise self._error(told, finished, door)
-        return ChatReply(told.answer, door.usage if door else told.usage)
+        return ChatReply(told.answer, door.usage if door else Usage(1))
 
     @asynccontextmanager
     async def _door(self, layout: Layout, request: ChatRequest) -> AsyncIterator[Door | None]:

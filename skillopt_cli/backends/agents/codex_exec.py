@@ -19,7 +19,7 @@ from skillopt_cli.backends.agents.strict_schema import strict_schema
 from skillopt_cli.backends.agents.upstream import Upstream, open_upstream
 from skillopt_cli.backends.agents.wire import RESPONSES, AgentForm
 from skillopt_cli.backends.endpoint import OPENAI_URL
-from skillopt_cli.config.model_section import SANDBOXES, CodexExecConfig
+from skillopt_cli.config.agent_sections import SANDBOXES, CodexExecConfig
 from skillopt_cli.core.errors import BackendUnusable, ConfigError
 from skillopt_cli.core.task import Brief
 from skillopt_cli.ports import (
@@ -197,7 +197,7 @@ def codex_exec(role: RoleSettings) -> CodexExec:
         BackendUnusable: it is not installed, or cannot be run.
         ConfigError: the variable for the sandbox holds something else.
     """
-    options = CodexExecConfig.model_validate(_section(role))
+    options = CodexExecConfig.of(role.options)
     sandbox = options.sandbox or first_of(SANDBOX_VARIABLES, role.environment) or "workspace-write"
     if sandbox not in SANDBOXES:
         raise ConfigError(
@@ -214,11 +214,6 @@ def codex_exec(role: RoleSettings) -> CodexExec:
         max_turns=options.max_turns,
         limit=options.timeout,
     )
-
-
-def _section(role: RoleSettings) -> dict[str, Any]:
-    known = CodexExecConfig.model_fields
-    return {name: value for name, value in role.options.items() if name in known}
 
 
 def open_codex(role: RoleSettings) -> Upstream:
@@ -260,6 +255,8 @@ SPEC = BackendSpec(
     offers=CliAgent.offers,
     runs_programs=True,
     prices="openai",
+    # The program has no setting for them.
+    ignores=frozenset(("temperature", "max_completion_tokens")),
     requires="the program codex, and OPENAI_API_KEY",
     missing=missing,
     needs=(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from skillopt_cli.backends.agents.skill_files import SkillFile
 from skillopt_cli.backends.agents.wire import AgentForm
-from skillopt_cli.core.task import Brief, Ending, Message, Usage
+from skillopt_cli.core.episode import ToolCall
+from skillopt_cli.core.task import Brief, Ending, Message
 from skillopt_cli.ports import Finished
 
 TASK = "# Task"
 """The heading over the task itself in every prompt."""
+LOOK = "What you were taught for tasks of this kind is in the file `{}`. Read it first."
+"""The opening of a prompt where the skill is a file."""
+_BESIDE = "The files that belong to this skill are in your working folder."
 PROJECTS = (".git", ".agents", ".claude", ".codex", ".cursor", ".github", "AGENTS.md", "CLAUDE.md")
 """What makes a folder a project in the eyes of some program."""
 
@@ -78,14 +82,12 @@ class Told:
     Attributes:
         ending: as far as the program knows.
         error: why it is not `answered`; one line.
-        usage: what it says of its cost; counts only where it brings its own model.
     """
 
     answer: str
     messages: tuple[Message, ...] = ()
     ending: Ending = "answered"
     error: str = ""
-    usage: Usage = field(default_factory=lambda: Usage(1))
 
 
 class Program(Protocol):
@@ -153,6 +155,21 @@ def task_text(brief: Brief, layout: Layout, opening: str) -> str:
         files = f"These files, in your working folder, belong to the task:\n{listed}"
     parts = (opening, brief.role, brief.answer_format, files, f"{TASK}\n\n{brief.prompt}")
     return "\n\n".join(part for part in parts if part)
+
+
+def taught(layout: Layout) -> str:
+    """The opening of a prompt that holds the skill itself; "" without a skill."""
+    skill = layout.skill
+    if skill is None:
+        return ""
+    beside = f"\n\n{_BESIDE}" if skill.folder is not None and skill.folder.files else ""
+    return f"# Skill\n\n{skill.body.strip()}{beside}"
+
+
+def step(call: ToolCall, result: str, *, failed: bool) -> Iterator[Message]:
+    """A tool that was used, and what came of it, as two messages."""
+    yield Message("assistant", "", tool_calls=(call,))
+    yield Message("tool", result, call_id=call.id, failed=failed)
 
 
 def broken(error: str, *, messages: tuple[Message, ...] = (), answer: str = "") -> Told:
