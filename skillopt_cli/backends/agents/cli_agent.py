@@ -34,7 +34,10 @@ class CliAgent:
 
     offers = frozenset({"images", "workspace"})
 
-    def __init__(self, chat: ChatBackend, program: Program) -> None:
+    def __init__(
+        self, chat: ChatBackend, program: Program, offers: frozenset[str] = offers
+    ) -> None:
+        self.offers = offers
         self.name = chat.name
         self.fingerprint = f"{RENDERING} {program.fingerprint} {chat.fingerprint}"
         self._chat = chat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +30,13 @@ from skillopt_cli.core.task import Brief, Message
 from skillopt_cli.ports import BackendSpec, ChatBackend, Executor, Finished, RoleSettings
 
 KEYS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
+SOUGHT = Sought(
+    "model.copilot_exec.path",
+    ("COPILOT_EXEC_PATH",),
+    "copilot",
+    lambda: None,
+    "run `npm install -g @github/copilot`, or have `copilot` on PATH",
+)
 Tools = Literal["none", "read-only", "workspace-write"]
 
 
@@ -135,16 +142,6 @@ def _result(wish: ToolCall, data: Mapping[Any, Any]) -> Iterator[Message]:
     yield from step(wish, str(text or ""), failed=not data.get("success") or bool(code))
 
 
-def _sought(backend: str) -> Sought:
-    return Sought(
-        f"model.{backend}.path",
-        ("COPILOT_EXEC_PATH",),
-        "copilot",
-        lambda: None,
-        "run `npm install -g @github/copilot`, or have `copilot` on PATH",
-    )
-
-
 def copilot(role: RoleSettings, backend: str) -> Copilot:
     """The program of a role, for one of the two backends.
 
@@ -157,7 +154,7 @@ def copilot(role: RoleSettings, backend: str) -> Copilot:
         options = CopilotExecConfig.of(role.options)
         tools = options.sandbox
     key = key_of(role)
-    binary = find(_sought(backend), options.path, role.environment)
+    binary = find(replace(SOUGHT, setting=f"model.{backend}.path"), options.path, role.environment)
     return Copilot(
         name=backend,
         binary=binary,
@@ -176,7 +173,9 @@ def _open(backend: str, role: RoleSettings) -> OwnModel:
 
 
 def _agent(backend: str, chat: ChatBackend, role: RoleSettings) -> CliAgent:
-    return CliAgent(chat, copilot(role, backend))
+    program = copilot(role, backend)
+    # Without tools it can open no file.
+    return CliAgent(chat, program, CHAT.offers if program.tools == "none" else CliAgent.offers)
 
 
 def _asked(backend: str, inner: ChatBackend, role: RoleSettings, executor: Executor) -> CliChat:
@@ -193,7 +192,7 @@ EXEC = BackendSpec(
     runs_programs=True,
     networked=True,
     requires=f"the program copilot, and {KEYS[0]}",
-    missing=partial(lacking, _sought("copilot_exec"), KEYS),
+    missing=partial(lacking, SOUGHT, KEYS),
     needs=(key_needed(KEYS[0]),),
     ignores=IGNORED,
     variables={"api_key_env": KEYS},
@@ -208,7 +207,7 @@ CHAT = BackendSpec(
     runs_programs=True,
     networked=True,
     requires=f"the program copilot, and {KEYS[0]}",
-    missing=partial(lacking, _sought("copilot_chat"), KEYS),
+    missing=partial(lacking, SOUGHT, KEYS),
     needs=(key_needed(KEYS[0]),),
     ignores=IGNORED,
     variables={"api_key_env": KEYS},
