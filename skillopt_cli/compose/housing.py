@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import psutil
 
 import skillopt_cli
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import Degraded, Role
+from skillopt_cli.core.temporary import maker, own_prefix
 from skillopt_cli.executors.bounds import Bounds
+from skillopt_cli.executors.folders import remove_folder
 from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.executors.namespace import WRAPPER, NamespaceExecutor, Sight, refusal
 from skillopt_cli.plugins import load_benchmark
@@ -110,9 +115,23 @@ def passing_executor(
     Raises:
         ConfigError: as `open_executor`.
     """
-    with TemporaryDirectory(prefix="skillopt-") as workspaces:
+    with TemporaryDirectory(prefix=own_prefix()) as workspaces:
         place = Place(Path(workspaces), Path(workspaces), environment)
         yield open_executor(config, place, player, role)[0]
+
+
+def clear_leftovers(root: Path) -> None:
+    """Remove the temporary folders in `root` whose makers, killed, could not do that themselves.
+
+    Only those of this user, and of processes that could be seen here if they still ran.
+    """
+    for folder in root.glob("skillopt-*"):
+        pid = maker(folder.name)
+        # Another start may be removing it too.
+        with suppress(OSError):
+            mine = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
+            if pid is not None and mine and not psutil.pid_exists(pid):
+                remove_folder(folder)
 
 
 def _absolute(path: str, place: Place) -> Path:

@@ -26,12 +26,14 @@ from skillopt_cli.backends.agents.program import (
 )
 from skillopt_cli.backends.agents.skill_files import place_files
 from skillopt_cli.config.agent_sections import CommandConfig
+from skillopt_cli.config.model import ENV_PREFIX, NESTING
 from skillopt_cli.core.errors import BackendUnusable
 from skillopt_cli.core.folder import SKILL_FILE
 from skillopt_cli.core.task import Brief
 from skillopt_cli.ports import BackendSpec, ChatBackend, Finished, RoleSettings
 
 NAME = "command"
+_ARGV = f"{ENV_PREFIX}MODEL{NESTING}COMMAND{NESTING}ARGV"
 _PLACE = re.compile(r"\{(workspace|skill|model)\}")
 
 
@@ -190,6 +192,13 @@ def agent(chat: ChatBackend, role: RoleSettings) -> CliAgent:
     return CliAgent(chat, command(role))
 
 
+def missing(environment: Mapping[str, str]) -> str:
+    """What is not configured, as far as variables tell; "" when ready."""
+    if environment.get(_ARGV, "").strip():
+        return ""
+    return "model.command.argv is not set"
+
+
 SPEC = BackendSpec(
     name=NAME,
     summary="Any program as the agent whose skill is trained: a task in, an answer out",
@@ -200,5 +209,6 @@ SPEC = BackendSpec(
     runs_programs=True,
     networked=True,
     requires="a program, named in model.command.argv",
+    missing=missing,
     ignores=IGNORED | {"api_key_env", "reasoning_effort"},
 )
