@@ -24,6 +24,9 @@ COPILOT = (
     "--secret-env-vars=COPILOT_GITHUB_TOKEN",
 )
 
+PLACE = ".agents/skills/skillopt-target/SKILL.md"
+LOOK = f"What you were taught for tasks of this kind is in the file `{PLACE}`. Read it first."
+
 
 def settings(spec: BackendSpec, program: Path, **options: Any) -> RoleSettings:
     model, effort = options.pop("model", spec.name), options.pop("effort", "")
@@ -70,15 +73,13 @@ async def test_cursor_gets_its_flags_its_file_and_its_key(tmp_path: Path) -> Non
         *("-p", "--output-format", "stream-json", "--trust", "--workspace", seen["cwd"]),
         *("--sandbox", "enabled", "--force", "--model", "composer-2.5"),
     ]
-    assert seen["files"] == {"work/AGENTS.md": SKILL.text}
-    assert bytes.fromhex(seen["stdin"]).startswith(b"What you were taught")
+    assert list(seen["files"]) == [f"work/{PLACE}"]
+    assert bytes.fromhex(seen["stdin"]).startswith(LOOK.encode())
     assert seen["environment"]["CURSOR_API_KEY"] == KEY
     assert "never-to-be-seen" not in str(seen)
 
 
-async def test_copilot_gets_its_flags_and_its_key_and_the_skill_in_the_prompt(
-    tmp_path: Path,
-) -> None:
+async def test_copilot_gets_its_flags_its_file_and_its_key(tmp_path: Path) -> None:
     note = tmp_path / "note"
     program = stub(tmp_path / "copilot", copilot_says("Anna Lee"), note=note)
     told = settings(EXEC, program, model="gpt-5.5", effort="low")
@@ -88,9 +89,8 @@ async def test_copilot_gets_its_flags_and_its_key_and_the_skill_in_the_prompt(
     (seen,) = seen_by(note)
     asked = ("--model", "gpt-5.5", "--reasoning-effort", "low")
     assert seen["argv"] == [*COPILOT, "--allow-all-tools", *asked]
-    assert seen["files"] == {}
-    prompt = bytes.fromhex(seen["stdin"]).decode()
-    assert prompt.startswith(f"# Skill\n\n{SKILL.text.strip()}\n\n")
+    assert list(seen["files"]) == [f"work/{PLACE}"]
+    assert bytes.fromhex(seen["stdin"]).startswith(LOOK.encode())
     environment = seen["environment"]
     assert environment["COPILOT_GITHUB_TOKEN"] == KEY
     assert environment["COPILOT_HOME"] == environment["HOME"]
@@ -104,11 +104,14 @@ async def test_read_only_and_an_unnamed_model_show_in_the_flags(tmp_path: Path) 
         program = stub(tmp_path / spec.name, out, note=note)
         await attempt(spec, tmp_path, settings(spec, program, sandbox="read-only"))
     program = stub(tmp_path / "chat", copilot_says("a"), note=note)
-    await attempt(CHAT, tmp_path, settings(CHAT, program), SkillDocument(""))
-    cursor, reading, chat = seen_by(note)
+    for skill in (SKILL, SkillDocument("")):
+        await attempt(CHAT, tmp_path, settings(CHAT, program), skill)
+    cursor, reading, taught, chat = seen_by(note)
     assert cursor["argv"][-4:] == ["--sandbox", "enabled", "--mode", "ask"]
     assert reading["argv"] == [*COPILOT]
     assert chat["argv"] == [*COPILOT, "--available-tools=none"]
+    head = f"# Skill\n\n{SKILL.text.strip()}\n\n"
+    assert bytes.fromhex(taught["stdin"]).decode().startswith(head)
     assert bytes.fromhex(chat["stdin"]).startswith(b"You answer questions.")
 
 

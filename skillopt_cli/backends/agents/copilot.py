@@ -15,15 +15,17 @@ from skillopt_cli.backends.agents.cli_chat import CliChat
 from skillopt_cli.backends.agents.codex_trace import json_lines
 from skillopt_cli.backends.agents.own_model import IGNORED, OwnModel, key_needed, key_of, lacking
 from skillopt_cli.backends.agents.program import (
+    SKILLS,
     Layout,
     Told,
     broken,
     last_words,
+    look,
     step,
     task_text,
     taught,
 )
-from skillopt_cli.backends.agents.skill_files import place_files
+from skillopt_cli.backends.agents.skill_files import place
 from skillopt_cli.config.agent_sections import CopilotChatConfig, CopilotExecConfig
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.task import Brief, Message
@@ -70,13 +72,14 @@ class Copilot:
         return fingerprint(self.name, self.version, counting)
 
     def prompt(self, brief: Brief, layout: Layout) -> str:
-        """The skill stands at its head, since notes in files are not read: see `argv`."""
-        return task_text(brief, layout, taught(layout))
+        """Says where the skill is; without tools, which could read it there, it holds the skill."""
+        opening = taught(layout) if self.tools == "none" else look(layout)
+        return task_text(brief, layout, opening)
 
     def lay_out(self, layout: Layout) -> None:
-        """Only what lies beside the skill is a file."""
+        """See `Program`."""
         if layout.skill is not None:
-            place_files(layout.skill, layout.work)
+            place(layout.skill, layout.work / SKILLS)
 
     def argv(self, layout: Layout) -> list[str]:
         """Without a prompt among its arguments it takes the one on standard input."""

@@ -14,15 +14,16 @@ from skillopt_cli.backends.agents.cli_agent import CliAgent
 from skillopt_cli.backends.agents.codex_trace import json_lines
 from skillopt_cli.backends.agents.own_model import IGNORED, OwnModel, key_needed, key_of, lacking
 from skillopt_cli.backends.agents.program import (
-    LOOK,
+    SKILLS,
     Layout,
     Told,
     broken,
     last_words,
+    look,
     step,
     task_text,
 )
-from skillopt_cli.backends.agents.skill_files import place_files
+from skillopt_cli.backends.agents.skill_files import place
 from skillopt_cli.config.agent_sections import CursorExecConfig
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.task import Brief, Message
@@ -30,7 +31,6 @@ from skillopt_cli.ports import BackendSpec, ChatBackend, Finished, RoleSettings
 
 NAME = "cursor_exec"
 KEY = "CURSOR_API_KEY"
-SKILL_FILE = "AGENTS.md"
 SOUGHT = Sought(
     "model.cursor_exec.path",
     ("CURSOR_EXEC_PATH",),
@@ -69,14 +69,12 @@ class CursorExec:
 
     def prompt(self, brief: Brief, layout: Layout) -> str:
         """Says where the skill is."""
-        return task_text(brief, layout, LOOK.format(SKILL_FILE) if layout.skill else "")
+        return task_text(brief, layout, look(layout))
 
     def lay_out(self, layout: Layout) -> None:
-        """It reads such a file of its workspace by itself."""
+        """See `Program`."""
         if layout.skill is not None:
-            text = layout.skill.body.encode(errors="backslashreplace")
-            (layout.work / SKILL_FILE).write_bytes(text)
-            place_files(layout.skill, layout.work)
+            place(layout.skill, layout.work / SKILLS)
 
     def argv(self, layout: Layout) -> list[str]:
         """See `Program`."""

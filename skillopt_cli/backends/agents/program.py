@@ -17,6 +17,8 @@ TASK = "# Task"
 """The heading over the task itself in every prompt."""
 LOOK = "What you were taught for tasks of this kind is in the file `{}`. Read it first."
 """The opening of a prompt where the skill is a file."""
+SKILLS = ".agents/skills"
+"""Where several programs look for skills in their workspace."""
 _BESIDE = "The files that belong to this skill are in your working folder."
 PROJECTS = (".git", ".agents", ".claude", ".codex", ".cursor", ".github", "AGENTS.md", "CLAUDE.md")
 """What makes a folder a project in the eyes of some program."""
@@ -155,6 +157,11 @@ def task_text(brief: Brief, layout: Layout, opening: str) -> str:
         files = f"These files, in your working folder, belong to the task:\n{listed}"
     parts = (opening, brief.role, brief.answer_format, files, f"{TASK}\n\n{brief.prompt}")
     return "\n\n".join(part for part in parts if part)
+
+
+def look(layout: Layout) -> str:
+    """The opening of a prompt where the skill lies in `SKILLS`; "" without a skill."""
+    return LOOK.format(f"{SKILLS}/{layout.skill.name}/SKILL.md") if layout.skill else ""
 
 
 def taught(layout: Layout) -> str:
