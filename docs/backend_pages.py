@@ -12,13 +12,15 @@ import yaml
 from skillopt_cli.backends.agents.claude_code_exec import SOUGHT as CLAUDE
 from skillopt_cli.backends.agents.codex_exec import SANDBOX_VARIABLES
 from skillopt_cli.backends.agents.codex_exec import SOUGHT as CODEX
+from skillopt_cli.backends.agents.copilot import SOUGHT as COPILOT
+from skillopt_cli.backends.agents.cursor_exec import SOUGHT as CURSOR
 from skillopt_cli.cli.plugins import ABILITIES
 from skillopt_cli.compose.endpoints import BACKEND_VARIABLE, MODEL_VARIABLE, ROLES, SPECIAL
-from skillopt_cli.config.model_section import RoleConfig
+from skillopt_cli.config.model_section import Endpoint, RoleConfig
 from skillopt_cli.plugins import BACKENDS, load_backend
 from skillopt_cli.ports import BackendSpec, Need
 
-PROGRAMS = (CODEX, CLAUDE)
+PROGRAMS = (CODEX, CLAUDE, CURSOR, COPILOT)
 PUBLISHED = Path(__file__).parent / "published-variables.yaml"
 
 
@@ -80,6 +82,9 @@ def _backend(spec: BackendSpec) -> Iterator[str]:
     if spec.honours:
         heeded = ", ".join(f"`{name}`" for name in SPECIAL if name in spec.honours)
         yield f"Heeds beyond what every backend does: {heeded}.\n"
+    if spec.ignores:
+        ignored = ", ".join(f"`{name}`" for name in Endpoint.model_fields if name in spec.ignores)
+        yield f"Cannot heed, so that it is an error to set them for this backend: {ignored}.\n"
     if spec.needs:
         yield "Checked before any call:\n"
         words = {"role": "{role}", "ROLE": "{ROLE}"}

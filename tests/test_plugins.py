@@ -164,3 +164,19 @@ def test_an_unknown_name_suggests_the_nearest_or_lists_all() -> None:
     with pytest.raises(ConfigError) as caught:
         load_backend("zzz")
     assert "simulated" in caught.value.hint
+
+
+def test_every_backend_that_starts_programs_says_so() -> None:
+    """Else nobody would be told that they are not isolated."""
+    started = set()
+    for name in names(BACKENDS):
+        spec = load_backend(name)
+        made = (spec.agent, spec.program_chat)
+        codes = [getattr(maker, "func", maker) for maker in made if maker is not None]
+        if any(code.__module__.startswith("skillopt_cli.backends.agents.") for code in codes):
+            started.add(name)
+            assert spec.runs_programs, name
+            assert spec.networked == (spec.open is not None and not spec.prices), name
+        else:
+            assert not spec.runs_programs, name
+    assert {"codex_exec", "claude_code_exec", "command", "cursor_exec"} <= started

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from skillopt_cli.backends.http_errors import Place
-from skillopt_cli.core.errors import AuthFailed
+from skillopt_cli.core.errors import AuthFailed, NetworkFailed
 
 if TYPE_CHECKING:
     from azure.identity import AzureCliCredential, ManagedIdentityCredential
@@ -51,16 +51,24 @@ class Tokens:
         """A token that is valid now.
 
         Raises:
+            NetworkFailed: whoever gives them cannot be reached.
             AuthFailed: none can be had.
         """
         # The async credentials need a second HTTP library, so the others ask from a thread.
-        from azure.core.exceptions import AzureError
+        from azure.core.exceptions import AzureError, ServiceRequestError, ServiceResponseError
 
+        reached = True
         try:
             async with self._asking:
                 return await asyncio.to_thread(self._ask)
         except (AzureError, ValueError, OSError) as error:
+            reached = not isinstance(error, ServiceRequestError | ServiceResponseError)
             said = self._place.scrubbed(str(error))
+        if not reached:
+            raise NetworkFailed(
+                f"{self._place} wants a token, and the service that gives them cannot be reached"
+                f" ({said})"
+            )
         raise AuthFailed(
             f"{self._place} wants a token, and auth_mode `{self._identity}` gives none ({said})",
             _HINTS[self._identity],

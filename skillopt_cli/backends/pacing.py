@@ -27,7 +27,7 @@ class Pacer:
 
     Args:
         ceiling: most calls in flight.
-        on_change: told of slow-downs, and of each doubling of the pace after one.
+        on_change: told of slow-downs, and of each doubling of rate or width after one.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class Pacer:
         self._refusal = ""
         self._told_rate: float | None = None
         self._told_width = self._pace.breadth.width
+        self._slowed = False
 
     async def enter(self) -> Begun:
         """Wait for this call's turn.
@@ -100,9 +101,16 @@ class Pacer:
         if slower:
             alike = told == rate if told is None or rate is None else abs(rate / told - 1) < _ALIKE
             if not alike or pace.breadth.width < self._told_width:
+                self._slowed = True
                 self._tell("rate limited")
-        elif rate is not None and told is not None and rate >= 2 * told:
+        elif (rate is not None and told is not None and rate >= 2 * told) or self._widened():
             self._tell("nothing was refused for a while")
+
+    def _widened(self) -> bool:
+        """Whether twice as many calls may be in flight as was told, or as many as ever may."""
+        breadth, told = self._pace.breadth, self._told_width
+        full = breadth.width == breadth.ceiling
+        return self._slowed and breadth.width > told and (full or breadth.width >= 2 * told)
 
     def _tell(self, reason: str) -> None:
         rate, width = self._pace.rate, self._pace.breadth.width

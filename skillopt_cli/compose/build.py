@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 from skillopt_cli.backends.budget import Budget, Past
 from skillopt_cli.backends.doors import Doors
 from skillopt_cli.compose.conditions import record_conditions
 from skillopt_cli.compose.endpoints import roles_of
-from skillopt_cli.compose.housing import Place, open_executor
+from skillopt_cli.compose.housing import Place, clear_leftovers, open_executors
 from skillopt_cli.compose.prompts import effective_prompts
 from skillopt_cli.compose.replaying import Replay, one_at_a_time, replayed_models
 from skillopt_cli.compose.roles import Models, Wiring, open_models, role_spec
@@ -29,6 +29,7 @@ from skillopt_cli.core.gate import GateRule
 from skillopt_cli.core.plan import LearningRate, TrainPlan
 from skillopt_cli.core.score import Metric
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.temporary import own_prefix
 from skillopt_cli.engine.bus import Bus, Subscriber
 from skillopt_cli.engine.session import Session
 from skillopt_cli.plugins import load_benchmark
@@ -108,11 +109,12 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
     # A replay must find no call that its recording does not hold, so it shares no journal.
     shared = config.run.cache_dir if order.replay is None else ""
     secrets = Secrets.of(order.environment, config)
+    clear_leftovers(Path(gettempdir()))
     with (
         lock_run(folder),
         Journal(Path(shared or folder) / "journal.sqlite") as journal,
         (TapedStore if order.record else DiscreetStore)(folder, journal, secrets) as store,
-        TemporaryDirectory(prefix="skillopt-") as workspaces,
+        TemporaryDirectory(prefix=own_prefix()) as workspaces,
     ):
         scribe = Scribe(folder, store.facts())
         bus = Bus(
@@ -126,10 +128,16 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         tapes = recorder(order.record, folder, config, journal, secrets) if order.record else None
         caps = caps_of(config) if order.replay is None else ()
         budget = Budget(caps, Past.of(store.facts()), emit)
-        wiring = Wiring(order.environment, doors, store, budget, tapes.tape if tapes else None)
         benchmark = open_benchmark(config)
         training = order.skill is None
         roles = roles_of(config, training=training)
+        place = Place(folder, Path(workspaces), order.environment)
+        played = roles if order.replay is None else ("target",)
+        players = {role: role_spec(config, role) for role in played}
+        executors, warnings = open_executors(config, place, players)
+        wiring = Wiring(
+            order.environment, doors, store, budget, executors, tapes.tape if tapes else None
+        )
         models = (
             open_models(config, wiring, roles)
             if order.replay is None
@@ -141,8 +149,6 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
                 roles,
             )
         )
-        place = Place(folder, Path(workspaces), order.environment)
-        executor, warnings = open_executor(config, place, role_spec(config, "target"))
         run = Run(
             config=config,
             plan=train_plan(config, benchmark),
@@ -151,7 +157,7 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
             target=models.target,
             optimizer=models.optimizer,
             judge=models.judge,
-            executor=executor,
+            executor=executors["target"],
             store=store,
             emit=emit,
             variants=models.variants,

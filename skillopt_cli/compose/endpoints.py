@@ -189,22 +189,28 @@ def _check_needs(settled: Resolved, role: Role, spec: BackendSpec) -> None:
 
 def _check_heeded(settled: Resolved, specs: Mapping[Role, BackendSpec]) -> None:
     """Refuse settings that would be without effect."""
-    for name in SPECIAL:
+    for name in Endpoint.model_fields:
         for role, spec in specs.items():
             own = getattr(own_settings(settled.config, role), name)
-            if own is not None and name not in spec.honours:
+            if own is not None and not heeds(spec, name):
                 raise _unheeded(settled, f"model.{role}.{name}", [spec.name])
         shared = getattr(settled.config.model, name)
-        if shared is not None and not any(name in spec.honours for spec in specs.values()):
+        if shared is not None and not any(heeds(spec, name) for spec in specs.values()):
             playing = sorted({spec.name for spec in specs.values()})
             raise _unheeded(settled, f"model.{name}", playing)
+
+
+def heeds(spec: BackendSpec, setting: str) -> bool:
+    """Whether a setting of `Endpoint` has an effect with a backend."""
+    return setting in spec.honours if setting in SPECIAL else setting not in spec.ignores
 
 
 def _unheeded(settled: Resolved, key: str, backends: Sequence[str]) -> ConfigError:
     source = settled.sources.get(key)
     origin = f" ({source})" if source else ""
     setting = key.rsplit(".", 1)[-1]
-    others = [spec.name for spec in _loadable() if setting in spec.honours]
+    special = setting in SPECIAL
+    others = [spec.name for spec in _loadable() if special and heeds(spec, setting)]
     return ConfigError(
         f"`{key}`{origin} has no effect with the backend {' or '.join(f'`{b}`' for b in backends)}",
         f"remove it, or use {' or '.join(others)}" if others else "remove it",

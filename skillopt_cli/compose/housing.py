@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import psutil
+
 import skillopt_cli
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.core.events import Degraded
+from skillopt_cli.core.events import Degraded, Role
+from skillopt_cli.core.temporary import maker, own_prefix
 from skillopt_cli.executors.bounds import Bounds
+from skillopt_cli.executors.folders import remove_folder
 from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.executors.namespace import WRAPPER, NamespaceExecutor, Sight, refusal
 from skillopt_cli.plugins import load_benchmark
@@ -42,12 +47,13 @@ class Place:
 
 
 def open_executor(
-    config: RunConfig, place: Place, target: BackendSpec | None = None
+    config: RunConfig, place: Place, player: BackendSpec | None = None, role: Role = "target"
 ) -> tuple[Executor, tuple[Degraded, ...]]:
     """The executor that `run.executor` asks for, and what is to be said about a weaker one.
 
     Args:
-        target: who attempts the tasks; None where nobody does.
+        player: who plays the role; None where nobody does.
+        role: whose programs are to run in it.
 
     Raises:
         ConfigError: namespaces are asked for, and this machine has none.
@@ -58,8 +64,8 @@ def open_executor(
     local = LocalExecutor(place.workspaces, harmless, bounds)
     if wish == "local":
         return local, ()
-    if wish == "auto" and target is not None and target.networked:
-        return local, (Degraded("target", _NETWORKED),)
+    if wish == "auto" and player is not None and player.networked:
+        return local, (Degraded(role, _NETWORKED),)
     wrapper = shutil.which(WRAPPER, path=place.environment.get("PATH"))
     reason = refusal(wrapper) if wrapper else f"bubblewrap (`{WRAPPER}`) is not installed"
     if not reason:
@@ -73,23 +79,59 @@ def open_executor(
             f"`run.executor` is `namespace`, which this machine cannot do: {reason}",
             "install bubblewrap and allow user namespaces, or set `run.executor=local`",
         )
-    by_target = target is not None and target.runs_programs
-    if not (by_target or load_benchmark(config.env.name).runs_programs):
+    attempted = role == "target" and load_benchmark(config.env.name).runs_programs
+    if not (attempted or (player is not None and player.runs_programs)):
         return local, ()
     weaker = f"its programs are not isolated and can read your files: {reason}"
-    return local, (Degraded("target", weaker),)
+    return local, (Degraded(role, weaker),)
+
+
+def open_executors(
+    config: RunConfig, place: Place, players: Mapping[Role, BackendSpec]
+) -> tuple[dict[Role, Executor], tuple[Degraded, ...]]:
+    """The target's executor, and those of other roles that are played by programs.
+
+    Raises:
+        ConfigError: as `open_executor`.
+    """
+    found: dict[Role, Executor] = {}
+    said: list[Degraded] = []
+    for role, player in players.items():
+        if role == "target" or player.program_chat is not None:
+            found[role], weaker = open_executor(config, place, player, role)
+            said += weaker
+    return found, tuple(said)
 
 
 @contextmanager
-def passing_executor(config: RunConfig, environment: Mapping[str, str]) -> Iterator[Executor]:
+def passing_executor(
+    config: RunConfig,
+    environment: Mapping[str, str],
+    player: BackendSpec | None = None,
+    role: Role = "target",
+) -> Iterator[Executor]:
     """The executor of something that is no run and leaves nothing behind.
 
     Raises:
         ConfigError: as `open_executor`.
     """
-    with TemporaryDirectory(prefix="skillopt-") as workspaces:
+    with TemporaryDirectory(prefix=own_prefix()) as workspaces:
         place = Place(Path(workspaces), Path(workspaces), environment)
-        yield open_executor(config, place)[0]
+        yield open_executor(config, place, player, role)[0]
+
+
+def clear_leftovers(root: Path) -> None:
+    """Remove the temporary folders in `root` whose makers, killed, could not do that themselves.
+
+    Only those of this user, and of processes that could be seen here if they still ran.
+    """
+    for folder in root.glob("skillopt-*"):
+        pid = maker(folder.name)
+        # Another start may be removing it too.
+        with suppress(OSError):
+            mine = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
+            if pid is not None and mine and not psutil.pid_exists(pid):
+                remove_folder(folder)
 
 
 def _absolute(path: str, place: Place) -> Path:

@@ -6,9 +6,7 @@ import time
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 from string import Template
-from tempfile import TemporaryDirectory
 from typing import get_args
 from urllib.parse import urlsplit
 
@@ -19,6 +17,7 @@ from skillopt_cli.benchmarks.answers import extract_answer, tagged_or_all
 from skillopt_cli.benchmarks.judging import Judgement, Verdict, ask, read_verdict
 from skillopt_cli.benchmarks.searchqa.benchmark import ANSWER_FORMAT, ROLE
 from skillopt_cli.compose.endpoints import backend_name, effective, own_settings, roles_of
+from skillopt_cli.compose.housing import passing_executor
 from skillopt_cli.compose.prompts import shipped_prompts
 from skillopt_cli.compose.roles import Wiring, agent_of, open_models, role_settings, role_spec
 from skillopt_cli.compose.settings import Wishes, settle
@@ -29,8 +28,7 @@ from skillopt_cli.core.events import Role
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Brief, ChatReply, ChatRequest, Message, Section, Usage
 from skillopt_cli.core.words import count
-from skillopt_cli.executors.local import LocalExecutor
-from skillopt_cli.ports import AgentBackend, BackendSpec, ChatBackend
+from skillopt_cli.ports import AgentBackend, BackendSpec, ChatBackend, Executor
 from skillopt_cli.stages.answers import UnusableAnswer, read_answer
 from skillopt_cli.stages.contracts import FailureAnalysis
 from skillopt_cli.store.memory import MemoryStore
@@ -157,11 +155,12 @@ async def _ask(
 ) -> Probed:
     role = known.role
     budget = Budget((), Past(), lambda event: None)
-    wiring = Wiring(environment, Doors(), MemoryStore(), budget)
-    models = open_models(_alone(config, role), wiring, dict.fromkeys(("target", role)))
-    known = replace(known, model=models.live[role].name)
     async with AsyncExitStack() as stack:
+        executor = stack.enter_context(passing_executor(config, environment, spec, role))
+        wiring = Wiring(environment, Doors(), MemoryStore(), budget, {role: executor})
+        models = open_models(_alone(config, role), wiring, dict.fromkeys(("target", role)))
         chat = models.live[role]
+        known = replace(known, model=chat.name)
         if isinstance(chat, AbstractAsyncContextManager):
             await stack.enter_async_context(chat)
         heard = _Listening(models.checks[role])
@@ -170,8 +169,7 @@ async def _ask(
         if role == "judge":
             return await _ask_judge(known, heard)
         settings = role_settings(config, role, environment)
-        path = {"PATH": environment["PATH"]} if "PATH" in environment else {}
-        return await _ask_target(known, heard, agent_of(spec, heard, settings), path)
+        return await _ask_target(known, heard, agent_of(spec, heard, settings), executor)
 
 
 def _alone(config: RunConfig, role: Role) -> RunConfig:
@@ -231,12 +229,10 @@ async def _ask_judge(known: Probed, chat: _Listening) -> Probed:
 
 
 async def _ask_target(
-    known: Probed, chat: _Listening, agent: AgentBackend, path: Mapping[str, str]
+    known: Probed, chat: _Listening, agent: AgentBackend, executor: Executor
 ) -> Probed:
     """Ask a question as a benchmark does, and take the answer out as its scorer does."""
-    with TemporaryDirectory(prefix="skillopt-") as workspaces:
-        executor = LocalExecutor(Path(workspaces), path)
-        attempt = await agent.attempt(BRIEF, SkillDocument(""), executor)
+    attempt = await agent.attempt(BRIEF, SkillDocument(""), executor)
     if chat.error is not None:
         return _failed(known, chat.error)
     if chat.reply is None:

@@ -94,6 +94,12 @@ def replayed_models(
     specs = {role: role_spec(config, role) for role in wanted}
     for role in wanted:
         _refuse_others(source, role, recorded.get(role), counting_settings(config, role))
+    if specs["target"].networked:
+        raise ConfigError(
+            f"backend `{specs['target'].name}` cannot be replayed: its program brings its"
+            " own model",
+            "take another --target-backend, whose calls a recording holds",
+        )
     script = _filled(source, journal)
     chats: dict[Role, ChatBackend] = {}
     for role in wanted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pydantic import SecretStr
@@ -31,12 +31,22 @@ from skillopt_cli.ports import (
     BackendSpec,
     ChatBackend,
     Emit,
+    Executor,
     RoleSettings,
     Store,
 )
 from skillopt_cli.stages import WITH_MODEL, Variants
 
-SECTIONS = ("simulated", "local", "codex_exec", "claude_code_exec", "command")
+SECTIONS = (
+    "simulated",
+    "local",
+    "codex_exec",
+    "claude_code_exec",
+    "command",
+    "cursor_exec",
+    "copilot_exec",
+    "copilot_chat",
+)
 """Backends with a section of their own in the configuration."""
 DEFAULT_TIMEOUT = 120.0
 DEFAULT_MAX_TOKENS = 16384
@@ -140,6 +150,7 @@ class Wiring:
 
     Attributes:
         budget: also told what happens to calls.
+        executors: where the programs run that play a role; of such roles only.
         tape: takes down which journaled calls are used; None where nobody records them.
     """
 
@@ -147,7 +158,18 @@ class Wiring:
     doors: Doors
     store: Store
     budget: Budget
+    executors: Mapping[Role, Executor] = field(default_factory=dict)
     tape: Tape | None = None
+
+    def asked(self, spec: BackendSpec, chat: ChatBackend, settings: RoleSettings) -> ChatBackend:
+        """What is asked in a role: the model itself, or the program that has it.
+
+        Raises:
+            BackendUnusable: the program lacks what it needs.
+        """
+        if settings.role == "target" or spec.program_chat is None:
+            return chat
+        return spec.program_chat(chat, settings, self.executors[settings.role])
 
     def journaled(self, chat: ChatBackend, role: Role) -> ChatBackend:
         """A role's model behind the journal."""
@@ -182,8 +204,9 @@ def open_models(config: RunConfig, wiring: Wiring, roles: Iterable[Role]) -> Mod
         policy = CallPolicy(role, settings.workers, settings.timeout, config.model.retry, price)
         shared = lanes.to(spec.name, settings)
         backend = spec.open(settings)
-        live[role] = stack(backend, policy, shared)
-        checks[role] = stack(backend, replace(policy, retry=first_tries(policy.retry)), shared)
+        few = replace(policy, retry=first_tries(policy.retry))
+        live[role] = wiring.asked(spec, stack(backend, policy, shared), settings)
+        checks[role] = wiring.asked(spec, stack(backend, few, shared), settings)
         if role == "target":
             agent = agent_of(spec, wiring.journaled(live[role], role), settings)
     if agent is None:

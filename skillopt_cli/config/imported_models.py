@@ -47,8 +47,8 @@ _SETTINGS = {
 
 _PLAYERS = {
     "claude_chat": ("claude_chat", "claude_chat"),
-    "codex": (_AZURE, "codex_exec"),
-    "codex_exec": (_AZURE, "codex_exec"),
+    "codex": ("codex_exec", "codex_exec"),
+    "codex_exec": ("codex_exec", "codex_exec"),
     "claude_code_exec": (_AZURE, "claude_code_exec"),
     "cursor_exec": (_AZURE, "cursor_exec"),
     "copilot_chat": ("copilot_chat", "copilot_chat"),
@@ -63,10 +63,13 @@ _THINKS_AS_ASKED = (_AZURE, "claude_chat")
 _SENTINELS = ("gpt-5.4", "gpt-5.5")
 _OWN_MODELS = {
     "claude_chat": "claude-sonnet-4-6",
+    "claude_code_exec": "claude-sonnet-4-6",
+    "cursor_exec": "composer-2.5",
+    "copilot_exec": "",
     "qwen_chat": "Qwen/Qwen3.5-4B",
     "minimax_chat": "MiniMax-M3",
 }
-"""What the published system asks for where a sentinel name stands."""
+"""What the published system asks for where a sentinel name stands; "" names no model."""
 
 _DEFAULTS = {
     "api_version": "2024-12-01-preview",
@@ -151,12 +154,13 @@ def import_models(
             roles[role]["name"] = name
         left += note
     left += _left_behind(said, playing, backends)
-    section: dict[str, Any] = {}
-    if playing["target"] in backends:
-        agent = {name: one.value for name, one in said.items()}
-        section, settings = import_agent(agent, playing["target"])
-        roles["target"] |= settings
-    own = {playing["target"]: section} if section else {}
+    own: dict[str, Any] = {}
+    values = {name: one.value for name, one in said.items()}
+    for role in ROLES:
+        if playing[role] in backends:
+            section, settings = import_agent(values, playing[role])
+            roles[role] |= settings
+            own |= {playing[role]: section} if section else {}
     return {**_shared(roles), **own}, left
 
 
@@ -211,6 +215,11 @@ def _value(setting: str, written: Any) -> Any:
 
 def _model_name(said: Mapping[str, Said], role: str, backend: str) -> tuple[str, list[Left]]:
     key = f"{role}_model"
+    if backend == "copilot_chat":
+        own_key = f"copilot_chat_{role}_model"
+        named = str(said[own_key].value) if own_key in said else ""
+        note = [(said[key].key, f"copilot_chat heeds {own_key} only")] if key in said else []
+        return named, note
     if key not in said:
         return "", []
     name = str(said[key].value)
@@ -219,7 +228,8 @@ def _model_name(said: Mapping[str, Said], role: str, backend: str) -> tuple[str,
         return name, []
     if backend == "minimax_chat" and "minimax_model" in said:
         own = str(said["minimax_model"].value)
-    return own, [(said[key].key, f"`{name}` stands for {own} where {backend} plays")]
+    stands = own or "the program's own choice"
+    return own, [(said[key].key, f"`{name}` stands for {stands} where {backend} plays")]
 
 
 def _left_behind(
@@ -238,14 +248,13 @@ def _reason(name: str, value: Any, playing: Mapping[str, str], backends: Collect
     if name in ("model_backend", *(f"{role}_backend" for role in ROLES)):
         roles = [role for role in ROLES if name in ("model_backend", f"{role}_backend")]
         player = ours("backend", value) or str(value).strip().lower()
-        both = name == "model_backend" and player.startswith("codex")
-        if both or (name == "optimizer_backend" and player in TARGETS_ONLY):
+        if name == "optimizer_backend" and player in TARGETS_ONLY:
             return "an agent that is a program plays the target only"
         absent = sorted({playing[role] for role in roles} - set(backends))
         named = " and no ".join(f"backend `{backend}`" for backend in absent)
         return f"there is no {named} here" if absent else ""
     if name.startswith(AGENTS):
-        return agent_reason(name, value, playing["target"])
+        return agent_reason(name, value, playing)
     if name in (*_FLAT, *(f"{role}_model" for role in ROLES)):
         return ""
     for family, player in _BACKEND_OF.items():

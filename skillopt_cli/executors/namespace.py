@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from skillopt_cli.core.temporary import own_prefix
 from skillopt_cli.executors import start
 from skillopt_cli.executors.bounds import Bounds
 from skillopt_cli.executors.installation import needed_by, parts_of
@@ -164,7 +165,7 @@ def refusal(wrapper: str) -> str:
         wrapper: bubblewrap's path.
     """
     program = [str(_interpreter()), "-I", "-S", "-c", "pass"]
-    with tempfile.TemporaryDirectory(prefix="skillopt-") as name:
+    with tempfile.TemporaryDirectory(prefix=own_prefix()) as name:
         own = Path(name)
         job = Job(program, own, own, "", {}, _TRIAL_SECONDS, None, own)
         job.home.mkdir()

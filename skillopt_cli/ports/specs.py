@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.task import Split
-from skillopt_cli.ports.seams import AgentBackend, Benchmark, ChatBackend
+from skillopt_cli.ports.seams import AgentBackend, Benchmark, ChatBackend, Executor
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,9 @@ class BackendSpec:
             optimizer that needs no model.
         agent: makes an agent of that chat backend and the role's settings; None for the ordinary
             chat agent.
+        program_chat: for a program that is asked: makes what is asked, in every role but the
+            target's, of that chat backend, the role's settings, and where the program may run. What
+            it makes opens and closes the chat backend.
         stages: for an optimizer without a model, its own stage functions (`stages.Variants`; typed
             loosely here because stages lie above the ports).
         variables: provider variables by the setting each one stands for (a field of
@@ -91,10 +94,11 @@ class BackendSpec:
         needs: settings without which no call can be made, checked before a run; the first that is
             not met is the error.
         honours: fields of `RoleConfig` it heeds beyond those every backend does.
+        ignores: fields of `RoleConfig` every other backend heeds, and this one cannot.
         offers: abilities, for lists; what counts in a run is what the opened backend offers.
         free: whether its calls cost no money, whatever the model.
-        runs_programs: whether its attempts start programs on this machine, so that it matters how
-            well the executor isolates them.
+        runs_programs: whether it starts programs on this machine, to attempt or to answer, so that
+            it matters how well the executor isolates them.
         networked: whether those need the network, which isolation would keep from them.
         prices: what the price table calls its provider; "" where that depends on the address.
         requires: one line on what it needs, for `skillopt backends list`.
@@ -107,10 +111,12 @@ class BackendSpec:
     roles: frozenset[Role]
     open: Callable[[RoleSettings], ChatBackend] | None = None
     agent: Callable[[ChatBackend, RoleSettings], AgentBackend] | None = None
+    program_chat: Callable[[ChatBackend, RoleSettings, Executor], ChatBackend] | None = None
     stages: object | None = None
     variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     needs: tuple[Need, ...] = ()
     honours: frozenset[str] = frozenset()
+    ignores: frozenset[str] = frozenset()
     offers: frozenset[str] = frozenset()
     free: bool = False
     runs_programs: bool = False

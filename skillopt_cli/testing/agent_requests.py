@@ -1,8 +1,8 @@
 """What the test model server makes of a request that the program of an agent wrote.
 
 Such a program puts much around a task: its own instructions, facts about the machine, skills, and
-what tools gave. All of that is one long instruction to the simulated model; the task is what stands
-below the heading that agents of this package put over it.
+what tools gave. All of that is one long instruction to the simulated model; the task, or what is
+asked, is what stands below the heading that this package puts over it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from skillopt_cli.core.episode import ToolCall
-from skillopt_cli.core.task import Message
+from skillopt_cli.core.task import ChatReply, Message
 
 Json = Mapping[str, Any]
 
-_HEADING = re.compile(r"^# Task$\n", re.MULTILINE)
+_HEADING = re.compile(r"^# (?:Task|Request)$\n", re.MULTILINE)
 _NAMED = re.compile(r"\bskill `([\w-]+)`")
 _LOADER = "Skill"
+_ANSWERER = "StructuredOutput"
+_OWN_SCHEMA = "codex_output_schema"
 
 
 def told_to_agent(items: Sequence[Json]) -> tuple[Message, Message] | None:
@@ -40,6 +42,28 @@ def skill_wish(body: Json) -> ToolCall | None:
     texts = [text for turn in body["messages"] for text in _parts(turn)]
     named = next((found for text in texts if (found := _NAMED.search(text))), None)
     return ToolCall("toolu_skill", _LOADER, f'{{"skill": "{named[1]}"}}') if named else None
+
+
+def wanted_form(body: Json) -> tuple[Json | None, str]:
+    """Schema of the answer that a program asks for, and its name; (None, "") where none does.
+
+    The name of the schema is its title.
+    """
+    told = (body.get("text") or {}).get("format") or {}
+    schema = told.get("schema") if told.get("name") == _OWN_SCHEMA else None
+    for tool in body.get("tools") or ():
+        if tool.get("name") == _ANSWERER:
+            schema = tool["input_schema"]
+    return (schema, str(schema.get("title", ""))) if schema else (None, "")
+
+
+def in_wanted_form(body: Json, reply: ChatReply) -> ChatReply:
+    """The reply as a call of the tool that hands in answers, where a Messages request has one."""
+    offered = any(tool.get("name") == _ANSWERER for tool in body.get("tools") or ())
+    if not offered or not reply.text.startswith("{"):
+        return reply
+    call = ToolCall("toolu_answer", _ANSWERER, reply.text)
+    return ChatReply("", reply.usage, "tool_calls", (call,))
 
 
 def _loads(content: object) -> bool:

@@ -11,7 +11,12 @@ from typing import Any
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import BackendError
 from skillopt_cli.core.task import ChatReply, ChatRequest, Message
-from skillopt_cli.testing.agent_requests import skill_wish, told_to_agent
+from skillopt_cli.testing.agent_requests import (
+    in_wanted_form,
+    skill_wish,
+    told_to_agent,
+    wanted_form,
+)
 from skillopt_cli.testing.model_streams import message_stream, response_stream
 
 Json = Mapping[str, Any]
@@ -28,6 +33,7 @@ class Form:
         fault: the body of an error, given its status.
         stream: an answer's body as server-sent events; None where it is never asked for.
         wish: what an agent's model would have done before it answers, if anything.
+        dress: the reply as the request wants it.
     """
 
     path: str
@@ -36,6 +42,7 @@ class Form:
     fault: Callable[[int, BackendError], dict[str, Any]]
     stream: Callable[[Json], str] | None = None
     wish: Callable[[Json], ToolCall | None] = lambda body: None
+    dress: Callable[[Json, ChatReply], ChatReply] = lambda body, reply: reply
 
 
 def tokens(body: object) -> tuple[int | None, int | None]:
@@ -93,7 +100,7 @@ def _read_response(body: Json) -> ChatRequest:
     given = body["input"]
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
     if agent := told_to_agent([body.get("instructions", ""), *items]):
-        return ChatRequest(agent, "http")
+        return ChatRequest(agent, "http", *wanted_form(body))
     told = (Message("system", body["instructions"]),) if body.get("instructions") else ()
     return ChatRequest(
         (*told, *_items(items)), "http", wanted.get("schema"), wanted.get("name", "")
@@ -149,7 +156,7 @@ def _read_message(body: Json) -> ChatRequest:
     wanted = (body.get("output_config") or {}).get("format") or {}
     schema = wanted.get("schema")
     if agent := told_to_agent([{"content": body.get("system", "")}, *body["messages"]]):
-        return ChatRequest(agent, "http")
+        return ChatRequest(agent, "http", *wanted_form(body))
     told = (Message("system", _text(body["system"])),) if body.get("system") else ()
     turns = tuple(Message(m["role"], _text(m["content"])) for m in body["messages"])
     return ChatRequest((*told, *turns), "http", schema, (schema or {}).get("title", ""))
@@ -200,6 +207,7 @@ FORMS = (
         _fault_of_anthropic,
         message_stream,
         skill_wish,
+        in_wanted_form,
     ),
 )
 """OpenAI's Chat Completions and Responses, and Anthropic's Messages."""

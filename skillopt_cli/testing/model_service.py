@@ -115,7 +115,7 @@ class ModelService:
             if refused is not None:
                 raise refused
             if wish is None:
-                reply = await self._model.chat(form.read(body))
+                reply = form.dress(body, await self._model.chat(form.read(body)))
             else:
                 reply = ChatReply("", Usage(1, len(raw) // 4, 10), "tool_calls", (wish,))
         except BackendError as error:

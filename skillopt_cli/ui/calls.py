@@ -14,11 +14,7 @@ def take_call(view: RunView, event: CallFact) -> RunView:
     """The view after one more fact about a model call."""
     match event:
         case ev.CallMade():
-            stages = tuple(
-                replace(s, calls=s.calls + event.usage.calls) if s.stage == event.stage else s
-                for s in view.stages
-            )
-            return replace(_paid(view, event), stages=stages)
+            return _paid(view, event)
         case ev.CallFailed():
             tried = view.failed.get(event.error, 0) + 1
             return replace(_paid(view, event), failed={**view.failed, event.error: tried})
@@ -42,4 +38,9 @@ def _paid(view: RunView, event: ev.CallMade | ev.CallFailed) -> RunView:
     step = view.working
     if step is not None:
         view = view.noted(step.number, ledger=step.ledger.after(event))
-    return replace(view, ledger=view.ledger.after(event))
+    # As in the ledger, an answer of no use is a call like any other.
+    calls = event.usage.calls if event.usage is not None else 0
+    stages = tuple(
+        replace(s, calls=s.calls + calls) if s.stage == event.stage else s for s in view.stages
+    )
+    return replace(view, ledger=view.ledger.after(event), stages=stages)

@@ -10,6 +10,9 @@ from skillopt_cli.ui.kinds import CallFact
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import count, dollars, one_line
 
+_MOMENT = 0.05
+"""Minutes below which a time is told in seconds."""
+
 
 def call_lines(event: CallFact) -> tuple[str, ...]:
     """The lines a fact about a call is worth; calls themselves are only counted."""
@@ -65,8 +68,15 @@ def width_words(limits: ev.Limits) -> str:
 
 
 def cap_amount(cap: str, value: float) -> str:
-    """An amount in the unit of a cap, which its name says."""
-    return dollars(value) if cap == "max_usd" else _number(value)
+    """An amount in the unit of a cap, which its name says; a moment in seconds, as `1.5s`."""
+    if cap == "max_usd":
+        return dollars(value)
+    return f"{60 * value:.2g}s" if _in_seconds(cap, value) else _number(value)
+
+
+def _in_seconds(cap: str, value: float) -> bool:
+    """Whether an amount is a time that would be no minutes at all."""
+    return cap == "max_minutes" and 0 < value < _MOMENT
 
 
 def _number(value: float) -> str:
@@ -90,7 +100,8 @@ def cap_words(view: RunView) -> list[tuple[str, float]]:
     found = []
     for name, limit, used in caps_of(view):
         about = "about " if gaps.get(name) else ""
-        unit = "" if name == "max_usd" else f" {name.removeprefix('max_')}"
+        said = name == "max_usd" or _in_seconds(name, limit)
+        unit = "" if said else f" {name.removeprefix('max_')}"
         words = f"{about}{cap_amount(name, used)} of {cap_amount(name, limit)}{unit}"
         found.append((words, used / limit))
     return sorted(found, key=lambda cap: -cap[1])

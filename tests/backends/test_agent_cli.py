@@ -89,6 +89,7 @@ async def test_codex_gets_its_flags_its_folders_and_nothing_of_ours(tmp_path: Pa
         'approval_policy = "never"',
         'sandbox_mode = "workspace-write"',
         'web_search = "disabled"',
+        "project_root_markers = []",
         "check_for_update_on_startup = false",
         'env_key = "SKILLOPT_RELAY_TOKEN"',
         "request_max_retries = 0",
@@ -113,6 +114,7 @@ async def test_claude_gets_its_flags_its_folders_and_nothing_of_ours(tmp_path: P
     assert seen["argv"] == [
         *("-p", "--output-format", "stream-json", "--verbose", "--model", "some-model"),
         *("--max-turns", "9", "--effort", "high", "--setting-sources", "project"),
+        *("--settings", str(Path(seen["cwd"]).parent / "own" / "skillopt.json")),
         *("--strict-mcp-config", "--no-session-persistence"),
         *("--tools", tools, "--allowedTools", tools),
     ]
@@ -129,7 +131,10 @@ async def test_claude_gets_its_flags_its_folders_and_nothing_of_ours(tmp_path: P
     assert environment["ANTHROPIC_BASE_URL"].startswith("http://127.0.0.1:")
     assert environment["ANTHROPIC_API_KEY"] != KEY
     assert KEY not in str(seen) and "never-to-be-seen" not in str(seen)
-    assert list(seen["files"]) == ["work/.claude/skills/skillopt-target/SKILL.md"]
+    assert sorted(seen["files"]) == [
+        "own/skillopt.json",
+        "work/.claude/skills/skillopt-target/SKILL.md",
+    ]
     (asked,) = chat.requests
     head = asked.wire.partition("\n\n")[0]
     assert head == "anthropic-beta: some-beta\nanthropic-version: 2023-06-01"

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
-from agent_rig import ANSWER, BRIEF, KEY, MODEL, SKILL, role
+from agent_rig import ANSWER, BRIEF, KEY, MODEL, QUESTION, SKILL, role
 
 from skillopt_cli.backends.agents import claude_code_exec, codex_exec
 from skillopt_cli.backends.agents.relay import SHOWN
@@ -20,11 +20,13 @@ from skillopt_cli.backends.recorded import Recorded
 from skillopt_cli.backends.wrapper import Wrapper
 from skillopt_cli.core.errors import AuthFailed
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Attempt, ChatReply, ChatRequest, Image
+from skillopt_cli.core.task import Attempt, ChatReply, ChatRequest, Image, Message
 from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.executors.namespace import NamespaceExecutor, refusal
 from skillopt_cli.executors.programs import ProgramExecutor
 from skillopt_cli.ports import BackendSpec, ChatBackend
+from skillopt_cli.stages.answers import read_answer
+from skillopt_cli.stages.contracts import FailureAnalysis
 from skillopt_cli.testing import MemoryStore
 from skillopt_cli.testing.model_server import ModelServer, Scripted, model_server
 
@@ -267,6 +269,62 @@ async def test_a_picture_lies_in_the_workspace(
         made = await kind.spec.agent(chat, settings).attempt(brief, SKILL, local(tmp_path / "a"))
     listed = next(message for message in made.messages if message.role == "tool")
     assert "01_dot.png" in listed.content
+
+
+def plant(folder: Path, name: str) -> None:
+    """Everything that a program may take for notes on its project, each with a mark."""
+    for note in (
+        *("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md"),
+        *(".claude/CLAUDE.md", ".claude/rules/r.md"),
+    ):
+        (folder / note).parent.mkdir(parents=True, exist_ok=True)
+        (folder / note).write_text(f"PLANTED in {name} {note}\n", encoding="utf-8")
+    for place in (".claude/skills", ".claude/commands", ".agents/skills", ".codex/skills"):
+        path = folder / place / f"planted-{name}" / "SKILL.md"
+        if place.endswith("commands"):
+            path = folder / place / f"planted-{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        head = f"---\nname: planted-{name}\ndescription: PLANTED in {name} {place}\n---\n"
+        path.write_text(f"{head}Do it.\n", encoding="utf-8")
+    config = f'developer_instructions = "PLANTED in {name} .codex/config.toml"\n'
+    (folder / ".codex" / "config.toml").write_text(config, encoding="utf-8")
+
+
+@pytest.mark.parametrize("repository", [False, True])
+async def test_what_lies_above_the_workspace_does_not_reach_the_model(
+    kind: Kind, server: ModelServer, tmp_path: Path, repository: bool
+) -> None:
+    above = tmp_path / "above"
+    plant(above / "near", "near")
+    plant(above, "far")
+    if repository:
+        for part in ("objects", "refs"):
+            (above / ".git" / part).mkdir(parents=True)
+        (above / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    made = await attempt(kind, server, local(above / "near" / "attempts"))
+    assert (made.answer, made.ending, made.skill_loaded) == (ANSWER, "answered", True)
+    wire = json.dumps(server.bodies())
+    assert "PLANTED in" not in wire and "planted-" not in wire
+
+
+async def test_a_program_that_is_asked_answers_by_the_schema(
+    kind: Kind, server: ModelServer, tmp_path: Path
+) -> None:
+    settings = replace(role(server.url), role="optimizer")
+    assert kind.spec.open is not None and kind.spec.program_chat is not None
+    schema = FailureAnalysis.model_json_schema()
+    material = (
+        f"## Current skill\n# Task\n\n## Trajectory 1: task `t` (qa)\n### Question\n{QUESTION}"
+    )
+    talk = (Message("system", "Propose at most 2 edits."), Message("user", material))
+    asked = ChatRequest(talk, "reflect", schema=schema, schema_name="analyst_error")
+    chat = kind.spec.program_chat(kind.spec.open(settings), settings, local(tmp_path / "a"))
+    async with chat:  # type: ignore[attr-defined]
+        reply = await chat.chat(asked)
+    assert read_answer(reply.text, FailureAnalysis).failure_summary[0].count == 1
+    (request,) = server.requests()
+    assert (reply.usage.calls, reply.usage.prompt_tokens) == (1, request["prompt_tokens"])
+    assert list((tmp_path / "a").iterdir()) == []
 
 
 class Listening(Wrapper):

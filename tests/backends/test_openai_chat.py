@@ -19,6 +19,7 @@ from skillopt_cli.core.errors import (
     AuthFailed,
     BackendUnusable,
     ConfigError,
+    NetworkFailed,
     QuotaExhausted,
     RateLimited,
     UnknownModel,
@@ -201,6 +202,23 @@ async def test_no_token_from_the_azure_cli_ends_the_run_with_a_hint(server, az, 
         await ask(settings(server))
     assert "az login" in caught.value.hint
     assert "sk-half" not in caught.value.message
+    assert caught.value.__context__ is None
+    assert server.seen == []
+
+
+@pytest.mark.parametrize("kind", ["ServiceRequestError", "ServiceResponseError"])
+async def test_a_network_failure_on_the_way_to_a_token_may_pass(server, monkeypatch, kind):
+    import azure.core.exceptions
+    from azure.identity import ManagedIdentityCredential
+
+    def unreachable(self, *scopes, **options):
+        raise getattr(azure.core.exceptions, kind)("no route to host")
+
+    monkeypatch.setattr(ManagedIdentityCredential, "get_token", unreachable)
+    monkeypatch.setattr(ManagedIdentityCredential, "get_token_info", unreachable)
+    with pytest.raises(NetworkFailed, match="cannot be reached") as caught:
+        await ask(settings(server, auth_mode="managed_identity"))
+    assert "no route to host" in caught.value.message
     assert caught.value.__context__ is None
     assert server.seen == []
 

@@ -54,6 +54,20 @@ class Service:
         return ChatReply(request.messages[0].content)
 
 
+class Narrow(Service):
+    """Refuses whatever comes while it is busy with so many calls."""
+
+    def __init__(self, at_once):
+        super().__init__(tell=False)
+        self.at_once = at_once
+
+    async def chat(self, request):
+        if self.inside >= self.at_once:
+            self.refused += 1
+            raise RateLimited("busy")
+        return await super().chat(request)
+
+
 class Failing(Service):
     """Raises the errors of a script, then answers."""
 
@@ -296,3 +310,29 @@ def test_time_in_which_little_is_asked_does_not_make_a_limit_look_lower(stages, 
     seconds, refused = in_virtual_time(main())
     assert seconds < 1.15 * least
     assert refused < 0.03 * sum(stages)
+
+
+def test_a_width_that_grows_again_is_told_as_well():
+    """A service that counts calls in flight, and no rate: first a few, then any number."""
+    told = []
+
+    async def main():
+        service = Narrow(4)
+        pacer = Pacer(64, lambda *what: told.append(what))
+        backend = paced(service, pacer, workers=64)
+        await all_of(backend, 400)
+        service.at_once = 1000
+        await all_of(backend, 6000)
+
+    in_virtual_time(main())
+    widths = [in_flight for in_flight, *_ in told]
+    grown = [w for (w, _, reason) in told if reason == "nothing was refused for a while"]
+    assert min(widths) <= 4
+    assert grown == sorted(grown) and grown[-1] == 64
+    assert len(told) < 40
+
+
+def test_the_first_growth_is_not_worth_a_word():
+    told = []
+    in_virtual_time(all_of(paced(Narrow(1000), Pacer(64, lambda *what: told.append(what))), 500))
+    assert told == []

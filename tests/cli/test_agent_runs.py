@@ -118,3 +118,26 @@ def test_the_caps_hold_for_attempts_of_a_program(server: ModelServer) -> None:
     )
     assert ended.code == 5, ended.err
     assert len(server.requests()) == 9
+
+
+@pytest.mark.parametrize("backend", [installed(name) for name in BACKENDS])
+def test_a_program_as_the_optimizer_teaches_is_counted_and_is_replayed_without_it(
+    server: ModelServer, backend: str, tmp_path: Path
+) -> None:
+    players = (
+        *("--optimizer-backend", backend, "--optimizer-model", "m"),
+        *("--target-backend", "openai_compatible", "--target-model", "m"),
+    )
+    small = (*SMALL, "--epochs", "1", *players)
+    tape = tmp_path / "tape.jsonl"
+    folder = train(*small, "--record", str(tape), run_id="asked", **variables(server))
+
+    assert held((folder / "best_skill.md").read_text(encoding="utf-8"))
+    made = [e for e in events(folder, "call_made") if e["role"] == "optimizer"]
+    assert {"preflight", "reflect"} <= {event["stage"] for event in made}
+    assert len(server.requests()) == len(events(folder, "call_made"))
+    paid = len(server.requests())
+    nowhere = {"PATH": str(tmp_path), "OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": ""}
+    again = train(*small, "--replay", str(tape), run_id="again", **nowhere)
+    assert outcome(again) == outcome(folder)
+    assert len(server.requests()) == paid

@@ -142,8 +142,8 @@ def test_only_a_role_that_is_needed_must_be_reachable_or_exist() -> None:
 
 
 def test_a_backend_that_cannot_play_a_role_is_told_before_what_it_lacks() -> None:
-    error = refused(OPTIMIZER_BACKEND="codex_exec", TARGET_BACKEND="simulated")
-    assert error.message == "backend `codex_exec` cannot be the optimizer"
+    error = refused(OPTIMIZER_BACKEND="command", TARGET_BACKEND="simulated")
+    assert error.message == "backend `command` cannot be the optimizer"
     assert "it plays target" in error.hint
 
 
@@ -254,3 +254,31 @@ def test_the_azure_endpoints_variables_are_those_of_the_backend() -> None:
     for address in addresses:
         found = settled(**{address.format(ROLE="TARGET"): "https://a"})
         assert backend_name(found.config, "target") == CHAT
+
+
+@pytest.mark.parametrize(
+    ("backend", "setting"),
+    [
+        ("codex_exec", "temperature=0.5"),
+        ("codex_exec", "max_completion_tokens=99"),
+        ("claude_code_exec", "temperature=0.5"),
+        ("command", "timeout=5"),
+        ("command", "reasoning_effort=low"),
+        ("cursor_exec", "base_url=http://127.0.0.1:9/v1"),
+        ("copilot_exec", "temperature=0.5"),
+    ],
+)
+def test_what_a_program_cannot_be_told_is_refused(backend: str, setting: str) -> None:
+    keys = dict.fromkeys(
+        ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CURSOR_API_KEY", "COPILOT_GITHUB_TOKEN"), "k"
+    )
+    variables = {"OPTIMIZER_BACKEND": "simulated", "TARGET_BACKEND": backend, **keys}
+    name = setting.partition("=")[0]
+    named = "model.target.name=m"
+    settle(replace(RUN, assignments=[named, f"model.optimizer.{setting}"]), variables)
+    error = refused(replace(RUN, assignments=[named, f"model.target.{setting}"]), **variables)
+    assert error.message == (
+        f"`model.target.{name}` (flag --set) has no effect with the backend `{backend}`"
+    )
+    # Shared, it is for whoever heeds it.
+    settle(replace(RUN, assignments=[named, f"model.{setting}"]), variables)

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from skillopt_cli.compose.housing import Place, open_executor
+from skillopt_cli.compose.endpoints import ROLES
+from skillopt_cli.compose.housing import Place, open_executor, open_executors
+from skillopt_cli.compose.roles import role_spec
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Layer, assignment_layers, resolve
 from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.core.events import Degraded
+from skillopt_cli.core.events import Degraded, Role
 from skillopt_cli.executors.namespace import refusal
 from skillopt_cli.plugins import load_backend
 from skillopt_cli.ports import BackendSpec, Executor
@@ -115,3 +117,29 @@ async def test_the_cap_on_folders_is_the_configured_one(tmp_path: Path) -> None:
 def test_readable_paths_are_absolute() -> None:
     with pytest.raises(ConfigError, match="absolute paths"):
         config("run.readable=/fine:relative/folder")
+
+
+def players(told: RunConfig, *roles: Role) -> dict[Role, BackendSpec]:
+    return {role: role_spec(told, role) for role in roles or ROLES}
+
+
+def test_each_role_that_is_a_program_has_an_executor_and_a_warning(
+    tmp_path: Path, search: str
+) -> None:
+    told = config("model.optimizer.backend=codex_exec", "model.target.backend=simulated")
+    executors, (warning,) = open_executors(told, place(tmp_path, search), players(told))
+    assert set(executors) == set(ROLES)
+    assert warning.where == "optimizer" and "can read your files" in warning.reason
+    executors, warnings = open_executors(told, place(tmp_path, search), players(told, "target"))
+    assert (set(executors), warnings) == ({"target"}, ())
+
+
+def test_a_networked_optimizer_takes_no_isolation_from_the_target(tmp_path: Path) -> None:
+    wrapper = shutil.which("bwrap")
+    if wrapper is None or refusal(wrapper):
+        pytest.skip("no namespaces here")
+    told = config("model.optimizer.backend=copilot_chat", "model.target.backend=codex_exec")
+    at = place(tmp_path, f"{Path(wrapper).parent}:/usr/bin:/bin")
+    executors, (warning,) = open_executors(told, at, players(told))
+    assert (executors["optimizer"].isolates, executors["target"].isolates) == (False, True)
+    assert (warning.where, "needs the network" in warning.reason) == ("optimizer", True)

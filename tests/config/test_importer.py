@@ -8,7 +8,7 @@ import pytest
 
 from skillopt_cli.config.files import file_layers
 from skillopt_cli.config.importer import Imported, import_config
-from skillopt_cli.config.layers import ROLES, resolve
+from skillopt_cli.config.layers import resolve
 from skillopt_cli.core.errors import ConfigError
 
 STRUCTURED = """
@@ -219,7 +219,7 @@ def test_the_published_base_says_what_both_roles_share_once() -> None:
     }
     left = dict(found.left)
     assert left["model.minimax_temperature"] == "no role is played by minimax_chat"
-    assert left["model.claude_code_exec_path"] == "the target is not played by claude_code_exec"
+    assert left["model.claude_code_exec_path"] == "no role is played by claude_code_exec"
     assert "rewrite" in left["model.rewrite_max_completion_tokens"]
     assert "model.azure_openai_api_version" not in left
 
@@ -339,7 +339,10 @@ def test_a_key_becomes_the_advice_to_set_its_variable(key: str, variable: str) -
     assert "canary" not in found.text() + str(found.left)
 
 
-AGENTS = (*CHATS, "codex_exec", "claude_code_exec")
+AGENTS = (
+    *(*CHATS, "codex_exec", "claude_code_exec"),
+    *("cursor_exec", "copilot_exec", "copilot_chat"),
+)
 
 
 def with_agents(text: str) -> Imported:
@@ -368,7 +371,7 @@ claude_code_exec_effort: low
     }
     left = dict(found.left)
     assert left["codex_exec_profile"] == "an attempt reads no configuration but its own"
-    assert left["claude_code_exec_effort"] == "the target is not played by claude_code_exec"
+    assert left["claude_code_exec_effort"] == "no role is played by claude_code_exec"
     assert set(left) == {
         "codex_exec_profile",
         "codex_exec_web_search",
@@ -390,8 +393,8 @@ sandbox: read-only
         "target": {"backend": "claude_code_exec", "reasoning_effort": "max"}
     }
     left = dict(found.left)
-    assert "`command`" in left["cursor_exec_path"]
-    assert left["sandbox"] == "the target is not played by codex_exec"
+    assert left["cursor_exec_path"] == "no role is played by cursor_exec"
+    assert left["sandbox"] == "no role is played by codex_exec"
 
 
 def test_an_agent_without_a_sandbox_is_not_carried() -> None:
@@ -400,12 +403,73 @@ def test_an_agent_without_a_sandbox_is_not_carried() -> None:
     assert found.left == (("codex_sandbox", "no attempt is made without a sandbox"),)
 
 
-@pytest.mark.parametrize("key", ["model_backend", "optimizer_backend"])
-def test_an_agent_as_the_optimizer_is_not_carried(key: str) -> None:
-    found = with_agents(f"{key}: codex_exec\n")
-    backends = {role: found.values["model"].get(role, {}).get("backend") for role in ROLES}
-    shared = found.values["model"].get("backend")
-    assert (backends["optimizer"] or shared) == "openai_chat"
-    target = "codex_exec" if key == "model_backend" else None
-    assert backends["target"] == target
-    assert dict(found.left)[key] == "an agent that is a program plays the target only"
+def test_codex_plays_both_roles_where_it_is_the_one_backend() -> None:
+    found = with_agents("model_backend: codex_exec\ncodex_exec_reasoning_effort: low\n")
+    assert found.values["model"] == {"backend": "codex_exec", "reasoning_effort": "low"}
+    assert found.left == ()
+    found = with_agents("optimizer_backend: codex_exec\ncodex_path: /opt/codex\n")
+    assert found.values["model"] == {
+        "optimizer": {"backend": "codex_exec"},
+        "codex_exec": {"path": "/opt/codex"},
+    }
+
+
+@pytest.mark.parametrize("agent", ["cursor_exec", "copilot_exec"])
+def test_an_agent_that_plays_the_target_only_is_no_optimizer(agent: str) -> None:
+    found = with_agents(f"optimizer_backend: {agent}\n")
+    assert found.values["model"] == {"optimizer": {"backend": "openai_chat"}}
+    left = {"optimizer_backend": "an agent that is a program plays the target only"}
+    assert dict(found.left) == left
+    found = with_agents(f"model_backend: {agent}\n")
+    backends = {role: told["backend"] for role, told in found.values["model"].items()}
+    assert backends == {"optimizer": "openai_chat", "target": agent}
+
+
+def test_settings_of_cursor_and_copilot_are_carried_where_they_play() -> None:
+    found = with_agents(
+        """
+target_backend: cursor_exec
+target_model: gpt-5.5
+cursor_exec_path: /opt/cursor-agent
+cursor_exec_sandbox: disabled
+copilot_exec_home: /opt/copilot
+"""
+    )
+    assert found.values["model"] == {
+        "target": {"backend": "cursor_exec", "name": "composer-2.5"},
+        "cursor_exec": {"path": "/opt/cursor-agent"},
+    }
+    left = dict(found.left)
+    assert left["cursor_exec_sandbox"] == "no attempt is made without a sandbox"
+    assert left["copilot_exec_home"].startswith("no role is played by copilot_")
+    found = with_agents(
+        "target_backend: copilot_exec\ntarget_model: gpt-5.5\n"
+        "copilot_exec_allow_all_tools: false\ncopilot_exec_home: /opt/copilot\n"
+    )
+    assert found.values["model"] == {
+        "target": {"backend": "copilot_exec"},
+        "copilot_exec": {"sandbox": "read-only"},
+    }
+    left = dict(found.left)
+    assert left["copilot_exec_home"] == "an attempt reads no configuration but its own"
+    assert "the program's own choice" in left["target_model"]
+
+
+def test_copilot_is_asked_for_its_own_models() -> None:
+    found = with_agents(
+        """
+model_backend: copilot_chat
+optimizer_model: gpt-5.5
+copilot_chat_optimizer_model: claude-opus-4.6
+copilot_chat_timeout: 90
+copilot_exec_path: /opt/copilot
+"""
+    )
+    assert found.values["model"] == {
+        "backend": "copilot_chat",
+        "optimizer": {"name": "claude-opus-4.6"},
+        "copilot_chat": {"path": "/opt/copilot", "timeout": 90},
+    }
+    assert dict(found.left) == {
+        "optimizer_model": "copilot_chat heeds copilot_chat_optimizer_model only"
+    }

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt_cli.core.errors import BackendUnusable
+from skillopt_cli.core.temporary import own_prefix
 
 _VERSION_SECONDS = 30.0
 
@@ -70,7 +71,7 @@ def version_of(binary: Path, environment: Mapping[str, str]) -> str:
     Raises:
         BackendUnusable: it cannot be run.
     """
-    with tempfile.TemporaryDirectory(prefix="skillopt-") as home:
+    with tempfile.TemporaryDirectory(prefix=own_prefix()) as home:
         own = {"PATH": environment.get("PATH", os.defpath), "HOME": home, "TMPDIR": home}
         try:
             done = subprocess.run(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,14 +11,23 @@ from pathlib import Path
 from skillopt_cli.backends.agents.binaries import Sought, find, fingerprint, version_of
 from skillopt_cli.backends.agents.claude_trace import told
 from skillopt_cli.backends.agents.cli_agent import CliAgent
+from skillopt_cli.backends.agents.cli_chat import ASKED_OFFERS, CliChat
 from skillopt_cli.backends.agents.program import Layout, Told, task_text
 from skillopt_cli.backends.agents.skill_files import place
 from skillopt_cli.backends.agents.upstream import Upstream, open_upstream
 from skillopt_cli.backends.agents.wire import MESSAGES, AgentForm
-from skillopt_cli.config.model_section import ClaudeCodeExecConfig
+from skillopt_cli.config.agent_sections import ClaudeCodeExecConfig
 from skillopt_cli.core.errors import BackendUnusable
 from skillopt_cli.core.task import Brief
-from skillopt_cli.ports import MODEL_NAMED, BackendSpec, ChatBackend, Finished, Need, RoleSettings
+from skillopt_cli.ports import (
+    MODEL_NAMED,
+    BackendSpec,
+    ChatBackend,
+    Executor,
+    Finished,
+    Need,
+    RoleSettings,
+)
 
 NAME = "claude_code_exec"
 ANTHROPIC_URL = "https://api.anthropic.com/v1"
@@ -102,10 +112,14 @@ class ClaudeCodeExec:
         """See `Program`."""
         if layout.skill is not None:
             place(layout.skill, layout.work / ".claude" / "skills")
+        settings = {"claudeMdExcludes": list(_notes_above(layout.work))}
+        _settings_file(layout).write_text(json.dumps(settings), encoding="utf-8")
 
     def argv(self, layout: Layout) -> list[str]:
         """See `Program`."""
         tools = ",".join(_READING if self.sandbox == "read-only" else (*_READING, *_WRITING))
+        allowed = ("--tools", "") if layout.asked else ("--tools", tools, "--allowedTools", tools)
+        schema = layout.schema
         return [
             str(self.binary),
             "-p",
@@ -114,10 +128,11 @@ class ClaudeCodeExec:
             *("--max-turns", str(self.turns)),
             *(("--effort", self.effort) if self.effort else ()),
             *("--setting-sources", "project"),
+            *("--settings", str(_settings_file(layout))),
             "--strict-mcp-config",
             "--no-session-persistence",
-            *("--tools", tools),
-            *("--allowedTools", tools),
+            *(("--json-schema", json.dumps(schema)) if schema is not None else ()),
+            *allowed,
         ]
 
     def environment(self, layout: Layout) -> Mapping[str, str]:
@@ -141,15 +156,26 @@ class ClaudeCodeExec:
         return told(finished)
 
 
+_NOTES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude/CLAUDE.md", ".claude/rules/**")
+"""Where it looks for notes in all folders above its own, repository or not."""
+
+
+def _notes_above(work: Path) -> Iterator[str]:
+    for folder in work.parents:
+        yield from (str(folder / note) for note in _NOTES)
+
+
+def _settings_file(layout: Layout) -> Path:
+    return layout.own / "skillopt.json"
+
+
 def claude_code_exec(role: RoleSettings) -> ClaudeCodeExec:
     """The program of a role.
 
     Raises:
         BackendUnusable: it is not installed, or cannot be run.
     """
-    known = ClaudeCodeExecConfig.model_fields
-    own = {name: value for name, value in role.options.items() if name in known}
-    options = ClaudeCodeExecConfig.model_validate(own)
+    options = ClaudeCodeExecConfig.of(role.options)
     binary = find(SOUGHT, options.path, role.environment)
     return ClaudeCodeExec(
         binary=binary,
@@ -178,6 +204,11 @@ def agent(chat: ChatBackend, role: RoleSettings) -> CliAgent:
     return CliAgent(chat, claude_code_exec(role))
 
 
+def chat(inner: ChatBackend, role: RoleSettings, executor: Executor) -> CliChat:
+    """The program as one that is asked; raises as `claude_code_exec`."""
+    return CliChat(inner, claude_code_exec(role), executor, ASKED_OFFERS)
+
+
 def missing(environment: Mapping[str, str]) -> str:
     """What is absent on this machine; "" when ready."""
     try:
@@ -191,13 +222,16 @@ def missing(environment: Mapping[str, str]) -> str:
 
 SPEC = BackendSpec(
     name=NAME,
-    summary="Anthropic's Claude Code CLI as the agent whose skill is trained",
-    roles=frozenset({"target"}),
+    summary="Anthropic's Claude Code CLI, as the agent whose skill is trained or as the optimizer",
+    roles=frozenset(("optimizer", "target")),
     open=open_claude_code,
     agent=agent,
+    program_chat=chat,
     offers=CliAgent.offers,
     runs_programs=True,
     prices="anthropic",
+    # The program has no setting for it.
+    ignores=frozenset({"temperature"}),
     requires="the program claude, and ANTHROPIC_API_KEY",
     missing=missing,
     needs=(

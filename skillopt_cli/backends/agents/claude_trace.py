@@ -37,7 +37,8 @@ def told(finished: Finished) -> Told:
         status = result.get("api_error_status")
         what = f"HTTP {status}" if status else str(result.get("subtype"))
         return broken(f"claude failed ({what}): {_reason(result)}", messages=said)
-    answer = str(result.get("result") or "")
+    structured = result.get("structured_output")
+    answer = str(result.get("result") or "") if structured is None else json.dumps(structured)
     if not answer.strip() or not result.get("num_turns"):
         return broken("claude ended without an answer", messages=said)
     return Told(answer, said)

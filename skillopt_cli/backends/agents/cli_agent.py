@@ -11,19 +11,13 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from skillopt_cli.backends.agents.program import Layout, Program, Told, broken
-from skillopt_cli.backends.agents.relay import SHOWN, Door, Errand, relay
+from skillopt_cli.backends.agents.course import Course
+from skillopt_cli.backends.agents.program import Layout, Program
+from skillopt_cli.backends.agents.relay import Door, Errand, relay
 from skillopt_cli.backends.agents.skill_files import skill_file
-from skillopt_cli.core.errors import (
-    BackendError,
-    BackendUnusable,
-    FatalBackendError,
-    RequestRefused,
-    TransientError,
-)
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Attempt, Brief, ChatRequest, Message, Usage
-from skillopt_cli.ports import ChatBackend, Executor, Finished
+from skillopt_cli.ports import ChatBackend, Executor
 
 RENDERING = "cli_agent/1"
 """Changes whenever the same brief and skill would be put before a program in other ways."""
@@ -40,7 +34,10 @@ class CliAgent:
 
     offers = frozenset({"images", "workspace"})
 
-    def __init__(self, chat: ChatBackend, program: Program) -> None:
+    def __init__(
+        self, chat: ChatBackend, program: Program, offers: frozenset[str] = offers
+    ) -> None:
+        self.offers = offers
         self.name = chat.name
         self.fingerprint = f"{RENDERING} {program.fingerprint} {chat.fingerprint}"
         self._chat = chat
@@ -61,16 +58,11 @@ class CliAgent:
             async with self._door(layout, brief, skill) as door:
                 if door is not None:
                     layout = replace(layout, url=door.url, token=door.token)
+                course = Course(self._program, layout, door)
                 prompt = self._program.prompt(brief, layout)
-                finished = await self._run(layout, prompt, executor, door)
+                finished = await course.run(prompt, executor)
             left = await asyncio.to_thread(_left, layout, brief.answer_file)
-        # As its model saw them: the folder is gone, and another one the next time.
-        finished = replace(
-            finished,
-            stdout=finished.stdout.replace(str(layout.folder), SHOWN),
-            stderr=finished.stderr.replace(str(layout.folder), SHOWN),
-        )
-        told = self._ending(finished, door)
+        told = course.ending(finished)
         if left is not None and told.ending == "answered":
             told = replace(told, answer=left)
         return Attempt(
@@ -121,61 +113,10 @@ class CliAgent:
         content = json.dumps(asked, ensure_ascii=False)
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
-    async def _run(
-        self, layout: Layout, prompt: str, executor: Executor, door: Door | None
-    ) -> Finished:
-        program = self._program
-        await asyncio.to_thread(program.lay_out, layout)
-        folders = {"HOME": str(layout.own), "TMPDIR": str(layout.temporary)}
-        try:
-            return await executor.run(
-                program.argv(layout),
-                cwd=layout.work,
-                stdin=prompt,
-                limit=program.limit,
-                environment={**folders, **program.environment(layout)},
-                reach=door.reach if door else None,
-            )
-        except BackendError as error:
-            raise BackendUnusable(error.message, error.hint) from error
-
-    def _ending(self, finished: Finished, door: Door | None) -> Told:
-        """How the attempt ended: what the relay and the executor saw counts before what was told.
-
-        Raises:
-            FatalBackendError: the model service says that no call can succeed.
-        """
-        if door is not None:
-            if door.fault is not None:
-                raise door.fault
-            if isinstance(door.failure, FatalBackendError):
-                raise door.failure
-        told = self._program.told(finished)
-        if finished.stopped:
-            return broken(f"it was stopped: {finished.stopped}", messages=told.messages)
-        if finished.timed_out:
-            reason = f"it was not done within {self._program.limit:g} s"
-            return broken(reason, messages=told.messages)
-        if door is None:
-            return told
-        if door.closed:
-            reason = f"it used up its {self._program.max_turns} turns"
-            return replace(told, answer="", ending="gave_up", error=reason)
-        failed = door.failure
-        if isinstance(failed, TransientError) or (
-            isinstance(failed, RequestRefused) and told.ending != "answered"
-        ):
-            reason = f"{type(failed).__name__}: {failed}"
-            return broken(reason, messages=told.messages)
-        if told.ending == "answered" and not door.turns:
-            return broken("it answered without asking its model", messages=told.messages)
-        return told
-
 
 def _prepared(layout: Layout, brief: Brief) -> Layout:
     """The folders made, and the task's files copied into them."""
-    for folder in (layout.work, layout.own, layout.temporary):
-        folder.mkdir()
+    layout.make_folders()
     files = []
     for number, image in enumerate(brief.images, 1):
         source = Path(image.path)

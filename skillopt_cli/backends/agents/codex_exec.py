@@ -11,16 +11,26 @@ from typing import Any
 
 from skillopt_cli.backends.agents.binaries import Sought, find, fingerprint, first_of, version_of
 from skillopt_cli.backends.agents.cli_agent import CliAgent
+from skillopt_cli.backends.agents.cli_chat import ASKED_OFFERS, CliChat
 from skillopt_cli.backends.agents.codex_trace import told
 from skillopt_cli.backends.agents.program import Layout, Told, task_text
 from skillopt_cli.backends.agents.skill_files import place
+from skillopt_cli.backends.agents.strict_schema import strict_schema
 from skillopt_cli.backends.agents.upstream import Upstream, open_upstream
 from skillopt_cli.backends.agents.wire import RESPONSES, AgentForm
 from skillopt_cli.backends.endpoint import OPENAI_URL
-from skillopt_cli.config.model_section import SANDBOXES, CodexExecConfig
+from skillopt_cli.config.agent_sections import SANDBOXES, CodexExecConfig
 from skillopt_cli.core.errors import BackendUnusable, ConfigError
 from skillopt_cli.core.task import Brief
-from skillopt_cli.ports import MODEL_NAMED, BackendSpec, ChatBackend, Finished, Need, RoleSettings
+from skillopt_cli.ports import (
+    MODEL_NAMED,
+    BackendSpec,
+    ChatBackend,
+    Executor,
+    Finished,
+    Need,
+    RoleSettings,
+)
 
 NAME = "codex_exec"
 TOKEN = "SKILLOPT_RELAY_TOKEN"
@@ -83,6 +93,10 @@ class CodexExec:
         """See `Program`."""
         if layout.skill is not None:
             place(layout.skill, layout.work / ".agents" / "skills")
+        if layout.schema is not None:
+            _schema_file(layout).write_text(
+                json.dumps(strict_schema(layout.schema)), encoding="utf-8"
+            )
         text = toml(self._configuration(layout))
         (layout.own / "config.toml").write_text(text, encoding="utf-8")
 
@@ -97,6 +111,7 @@ class CodexExec:
             "--skip-git-repo-check",
             *("--color", "never"),
             *("-C", str(layout.work)),
+            *(("--output-schema", str(_schema_file(layout))) if layout.schema is not None else ()),
             "-",
         ]
 
@@ -110,12 +125,15 @@ class CodexExec:
 
     def _configuration(self, layout: Layout) -> dict[str, Any]:
         effort = {"model_reasoning_effort": self.effort} if self.effort else {}
+        sandbox = "read-only" if layout.asked else self.sandbox
         return {
             "model": self.model,
             **effort,
+            # Else what lies above the workspace, up to the root of a repository, would be read.
+            "project_root_markers": [],
             "model_provider": "skillopt",
             "approval_policy": "never",
-            "sandbox_mode": "danger-full-access" if layout.isolated else self.sandbox,
+            "sandbox_mode": "danger-full-access" if layout.isolated else sandbox,
             # What it says of the sandbox would differ with the executor.
             "include_permissions_instructions": False,
             "web_search": "disabled",
@@ -152,6 +170,10 @@ class CodexExec:
         }
 
 
+def _schema_file(layout: Layout) -> Path:
+    return layout.own / "schema.json"
+
+
 def toml(tables: Mapping[str, Any]) -> str:
     """Settings as TOML: plain values first, then a table per mapping."""
     plain = [f"{name} = {_value(v)}" for name, v in tables.items() if not isinstance(v, Mapping)]
@@ -163,7 +185,7 @@ def toml(tables: Mapping[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _value(value: str | int | bool) -> str:
+def _value(value: str | int | bool | list[Any]) -> str:
     # Such JSON is TOML too, but for one character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -175,7 +197,7 @@ def codex_exec(role: RoleSettings) -> CodexExec:
         BackendUnusable: it is not installed, or cannot be run.
         ConfigError: the variable for the sandbox holds something else.
     """
-    options = CodexExecConfig.model_validate(_section(role))
+    options = CodexExecConfig.of(role.options)
     sandbox = options.sandbox or first_of(SANDBOX_VARIABLES, role.environment) or "workspace-write"
     if sandbox not in SANDBOXES:
         raise ConfigError(
@@ -194,11 +216,6 @@ def codex_exec(role: RoleSettings) -> CodexExec:
     )
 
 
-def _section(role: RoleSettings) -> dict[str, Any]:
-    known = CodexExecConfig.model_fields
-    return {name: value for name, value in role.options.items() if name in known}
-
-
 def open_codex(role: RoleSettings) -> Upstream:
     """The model behind the program. An empty base URL means OpenAI's own.
 
@@ -214,6 +231,11 @@ def agent(chat: ChatBackend, role: RoleSettings) -> CliAgent:
     return CliAgent(chat, codex_exec(role))
 
 
+def chat(inner: ChatBackend, role: RoleSettings, executor: Executor) -> CliChat:
+    """The program as one that is asked; raises as `codex_exec`."""
+    return CliChat(inner, codex_exec(role), executor, ASKED_OFFERS)
+
+
 def missing(environment: Mapping[str, str]) -> str:
     """What is absent on this machine; "" when ready."""
     try:
@@ -225,13 +247,16 @@ def missing(environment: Mapping[str, str]) -> str:
 
 SPEC = BackendSpec(
     name=NAME,
-    summary="OpenAI's Codex CLI as the agent whose skill is trained",
-    roles=frozenset({"target"}),
+    summary="OpenAI's Codex CLI, as the agent whose skill is trained or as the optimizer",
+    roles=frozenset(("optimizer", "target")),
     open=open_codex,
     agent=agent,
+    program_chat=chat,
     offers=CliAgent.offers,
     runs_programs=True,
     prices="openai",
+    # The program has no setting for them.
+    ignores=frozenset(("temperature", "max_completion_tokens")),
     requires="the program codex, and OPENAI_API_KEY",
     missing=missing,
     needs=(

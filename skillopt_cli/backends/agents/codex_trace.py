@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skillopt_cli.backends.agents.program import Told, broken, last_words
+from skillopt_cli.backends.agents.program import Told, broken, last_words, step
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.task import Message
 from skillopt_cli.ports import Finished
@@ -60,7 +60,7 @@ def _messages(item: Mapping[str, Any]) -> Iterator[Message]:
         code = item.get("exit_code")
         failed = item.get("status") == "failed" or code not in (0, None)
         said = f"exit code {code}\n" if failed else ""
-        yield from _step(
+        yield from step(
             ToolCall(name, "exec", str(item.get("command") or "")),
             f"{said}{item.get('aggregated_output') or ''}",
             failed=failed,
@@ -69,9 +69,4 @@ def _messages(item: Mapping[str, Any]) -> Iterator[Message]:
         shown = {key: value for key, value in item.items() if key not in ("id", "type")}
         failed = item.get("status") == "failed"
         arguments = json.dumps(shown, ensure_ascii=False)
-        yield from _step(ToolCall(name, kind, arguments), str(item.get("status")), failed=failed)
-
-
-def _step(call: ToolCall, result: str, *, failed: bool) -> Iterator[Message]:
-    yield Message("assistant", "", tool_calls=(call,))
-    yield Message("tool", result, call_id=call.id, failed=failed)
+        yield from step(ToolCall(name, kind, arguments), str(item.get("status")), failed=failed)

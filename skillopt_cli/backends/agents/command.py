@@ -14,18 +14,27 @@ from typing import Any
 
 from skillopt_cli.backends.agents.binaries import fingerprint
 from skillopt_cli.backends.agents.cli_agent import CliAgent
-from skillopt_cli.backends.agents.program import Layout, Told, broken, last_words, task_text
+from skillopt_cli.backends.agents.own_model import IGNORED, OwnModel
+from skillopt_cli.backends.agents.program import (
+    LOOK,
+    Layout,
+    Told,
+    broken,
+    last_words,
+    task_text,
+    taught,
+)
 from skillopt_cli.backends.agents.skill_files import place_files
-from skillopt_cli.config.model_section import CommandConfig
+from skillopt_cli.config.agent_sections import CommandConfig
+from skillopt_cli.config.model import ENV_PREFIX, NESTING
 from skillopt_cli.core.errors import BackendUnusable
 from skillopt_cli.core.folder import SKILL_FILE
-from skillopt_cli.core.task import Brief, ChatReply, ChatRequest, Usage
+from skillopt_cli.core.task import Brief
 from skillopt_cli.ports import BackendSpec, ChatBackend, Finished, RoleSettings
 
 NAME = "command"
+_ARGV = f"{ENV_PREFIX}MODEL{NESTING}COMMAND{NESTING}ARGV"
 _PLACE = re.compile(r"\{(workspace|skill|model)\}")
-_BESIDE = "The files that belong to this skill are in your working folder."
-_LOOK = "What you were taught for tasks of this kind is in the file `{}`. Read it first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +72,8 @@ class Command:
 
     def prompt(self, brief: Brief, layout: Layout) -> str:
         """Says where the skill is, or holds it."""
-        opening = ""
-        if layout.skill is not None:
-            told = f"# Skill\n\n{layout.skill.body.strip()}"
-            if layout.skill.folder is not None and layout.skill.folder.files:
-                told = f"{told}\n\n{_BESIDE}"
-            opening = _LOOK.format(self.skill_file) if self.skill_file else told
+        filed = layout.skill is not None and self.skill_file
+        opening = LOOK.format(self.skill_file) if filed else taught(layout)
         return task_text(brief, layout, opening)
 
     def lay_out(self, layout: Layout) -> None:
@@ -141,33 +146,13 @@ def _found(output: str, path: str) -> str | None:
     return None
 
 
-class OwnModel:
-    """A `ChatBackend` for a program that brings its own model: each attempt is one call.
-
-    It says nothing. It stands where caps, pace and doors are, so that they hold for attempts as
-    they do for calls. What an attempt costs nobody knows.
-    """
-
-    offers: frozenset[str] = frozenset()
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.fingerprint = NAME
-
-    async def chat(self, request: ChatRequest) -> ChatReply:
-        """Nothing, at once."""
-        return ChatReply("", Usage(1))
-
-
 def command(role: RoleSettings) -> Command:
     """The program of a role.
 
     Raises:
         BackendUnusable: none is named, it does not exist, or a variable it shall see is not set.
     """
-    known = CommandConfig.model_fields
-    own = {name: value for name, value in role.options.items() if name in known}
-    options = CommandConfig.model_validate(own)
+    options = CommandConfig.of(role.options)
     if not options.argv:
         raise BackendUnusable(
             "model.command.argv names no program",
@@ -199,12 +184,19 @@ def command(role: RoleSettings) -> Command:
 def open_command(role: RoleSettings) -> OwnModel:
     """What stands for the program's own model; raises as `command`."""
     command(role)
-    return OwnModel(role.model or NAME)
+    return OwnModel(role.model or NAME, NAME)
 
 
 def agent(chat: ChatBackend, role: RoleSettings) -> CliAgent:
     """The agent of a role; raises as `command`."""
     return CliAgent(chat, command(role))
+
+
+def missing(environment: Mapping[str, str]) -> str:
+    """What is not configured, as far as variables tell; "" when ready."""
+    if environment.get(_ARGV, "").strip():
+        return ""
+    return "model.command.argv is not set"
 
 
 SPEC = BackendSpec(
@@ -217,4 +209,6 @@ SPEC = BackendSpec(
     runs_programs=True,
     networked=True,
     requires="a program, named in model.command.argv",
+    missing=missing,
+    ignores=IGNORED | {"api_key_env", "reasoning_effort"},
 )

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from skillopt_cli.backends.agents.skill_files import SkillFile
 from skillopt_cli.backends.agents.wire import AgentForm
+from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.task import Brief, Ending, Message
 from skillopt_cli.ports import Finished
 
 TASK = "# Task"
 """The heading over the task itself in every prompt."""
+LOOK = "What you were taught for tasks of this kind is in the file `{}`. Read it first."
+"""The opening of a prompt where the skill is a file."""
+SKILLS = ".agents/skills"
+"""Where several programs look for skills in their workspace."""
+_BESIDE = "The files that belong to this skill are in your working folder."
+PROJECTS = (".git", ".agents", ".claude", ".codex", ".cursor", ".github", "AGENTS.md", "CLAUDE.md")
+"""What makes a folder a project in the eyes of some program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,8 @@ class Layout:
         files: the task's files, relative to `work`.
         url: root of the relay, token: what to bring there; empty for a program without.
         isolated: whether the executor keeps the program from everything else.
+        asked: whether this is no attempt at a task but a question, for which no tool is needed.
+        schema: JSON schema of the wanted answer, for a program that can be told; None for any text.
     """
 
     folder: Path
@@ -36,6 +46,20 @@ class Layout:
     url: str = ""
     token: str = ""
     isolated: bool = False
+    asked: bool = False
+    schema: Mapping[str, Any] | None = None
+
+    def make_folders(self) -> None:
+        """The three folders, empty.
+
+        Where a folder above them is somebody's project, a root of a project is put around them:
+        programs look for notes and skills from where they work up to the next one.
+        """
+        for folder in (self.work, self.own, self.temporary):
+            folder.mkdir()
+        above = self.folder.parents
+        if not self.isolated and any((one / name).exists() for one in above for name in PROJECTS):
+            (self.folder / ".git").mkdir()
 
     @property
     def work(self) -> Path:
@@ -133,6 +157,26 @@ def task_text(brief: Brief, layout: Layout, opening: str) -> str:
         files = f"These files, in your working folder, belong to the task:\n{listed}"
     parts = (opening, brief.role, brief.answer_format, files, f"{TASK}\n\n{brief.prompt}")
     return "\n\n".join(part for part in parts if part)
+
+
+def look(layout: Layout) -> str:
+    """The opening of a prompt where the skill lies in `SKILLS`; "" without a skill."""
+    return LOOK.format(f"{SKILLS}/{layout.skill.name}/SKILL.md") if layout.skill else ""
+
+
+def taught(layout: Layout) -> str:
+    """The opening of a prompt that holds the skill itself; "" without a skill."""
+    skill = layout.skill
+    if skill is None:
+        return ""
+    beside = f"\n\n{_BESIDE}" if skill.folder is not None and skill.folder.files else ""
+    return f"# Skill\n\n{skill.body.strip()}{beside}"
+
+
+def step(call: ToolCall, result: str, *, failed: bool) -> Iterator[Message]:
+    """A tool that was used, and what came of it, as two messages."""
+    yield Message("assistant", "", tool_calls=(call,))
+    yield Message("tool", result, call_id=call.id, failed=failed)
 
 
 def broken(error: str, *, messages: tuple[Message, ...] = (), answer: str = "") -> Told:

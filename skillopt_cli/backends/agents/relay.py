@@ -17,6 +17,7 @@ from skillopt_cli.backends.agents.http import Answer, Asked, serve
 from skillopt_cli.backends.agents.wire import AgentForm, status_of
 from skillopt_cli.core.errors import BackendError, RequestRefused
 from skillopt_cli.core.task import ChatReply, ChatRequest, Message, Usage
+from skillopt_cli.core.temporary import own_prefix
 from skillopt_cli.ports import ChatBackend, Reach
 
 SHOWN = "/skillopt-attempt"
@@ -95,7 +96,7 @@ async def relay(chat: ChatBackend, form: AgentForm, errand: Errand) -> AsyncIter
     Every request of the form becomes a call of `chat`. When the block ends, calls that are still
     under way are cancelled and all connections are closed.
     """
-    with tempfile.TemporaryDirectory(prefix="skillopt-relay-") as folder:
+    with tempfile.TemporaryDirectory(prefix=own_prefix()) as folder:
         socket = Path(folder, "s")
         connections: set[asyncio.Task[None]] = set()
 
