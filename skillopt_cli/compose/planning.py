@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from skillopt_cli.backends.chat_agent import render
 from skillopt_cli.compose.build import caps_of, open_benchmark, run_prompts, train_plan
-from skillopt_cli.compose.endpoints import ROLES, effective
+from skillopt_cli.compose.endpoints import effective, roles_of
 from skillopt_cli.compose.roles import role_price, role_settings, role_spec
 from skillopt_cli.compose.skill_init import seed_skill
 from skillopt_cli.compose.tasks import splits_in_use
@@ -19,10 +19,10 @@ from skillopt_cli.core.ledger import Ledger
 from skillopt_cli.core.plan import TrainPlan
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Split, Task, Usage
-from skillopt_cli.engine.forecast import Amount, Assumptions, Forecast, Range
+from skillopt_cli.engine.forecast import Amount, Assumptions, Course, Forecast, Range
 from skillopt_cli.engine.forecaster import Forecaster
 from skillopt_cli.engine.spending import first_work
-from skillopt_cli.ports import Benchmark
+from skillopt_cli.ports import Benchmark, Judged
 from skillopt_cli.stages.material import skill_text
 
 CHARS_PER_TOKEN = 4
@@ -30,8 +30,12 @@ ANSWER = Range(10, 100, 1000)
 """Tokens of a target's answer."""
 PROPOSAL = Range(100, 500, 2000)
 """Tokens of an optimizer's answer."""
+VERDICT = Range(1, 5, 100)
+"""Tokens of a judge's answer, and of its rubric beside what it judges."""
+RUBRIC = Range.of(200)
 GROWTH = Range(0, 500, 2000)
 """Tokens a skill gains in training."""
+_WRITTEN: Mapping[Role, Range] = {"optimizer": PROPOSAL, "target": ANSWER, "judge": VERDICT}
 _LOOKED_AT = 50
 NOTHING_USED = Use(Ledger())
 
@@ -154,7 +158,7 @@ class Planned:
             case "max_rollouts":
                 return amount.rollouts.point
             case "max_calls":
-                return (amount.rollouts + amount.asked).point
+                return (amount.rollouts * self.forecast.course.calls + amount.asked).point
             case "max_minutes":
                 return amount.seconds.point / 60
             case "max_tokens":
@@ -162,7 +166,10 @@ class Planned:
         return self._spent(amount, lambda cost: cost.usd or Range()).point
 
     def _spent(self, amount: Amount, each: Callable[[Cost], Range]) -> Range:
-        spent = amount.rollouts * each(self.costs["target"])
+        course = self.forecast.course
+        spent = amount.rollouts * course.turns * each(self.costs["target"])
+        if "judge" in self.costs:
+            spent += amount.rollouts * course.verdicts * each(self.costs["judge"])
         if self._asks:
             spent += amount.asked * each(self.costs["optimizer"])
         return spent
@@ -188,7 +195,7 @@ def planned(
     benchmark = open_benchmark(config)
     splits = splits_in_use(config, benchmark)
     sizes = {split: len(tasks) for split, tasks in splits.items()}
-    specs = {role: role_spec(config, role) for role in ROLES}
+    specs = {role: role_spec(config, role) for role in roles_of(config)}
     asks = specs["optimizer"].open is not None
     by_program = specs["target"].runs_programs
     plan = train_plan(config, benchmark)
@@ -199,19 +206,26 @@ def planned(
         )
     skill = seed_skill(config.env, benchmark.seed_skill)
     seeded = bool(skill.sent.text)
-    forecast = Forecaster(config, plan, sizes, asks, assumed, seeded, progress.done).forecast()
+    course = _course(config, benchmark, splits["train"])
+    forecast = Forecaster(
+        config, plan, sizes, asks, assumed, seeded, progress.done, course
+    ).forecast()
     asked = _asked(benchmark, splits["train"], skill)
-    prompts: dict[Role, Range] = {"target": asked + GROWTH}
+    # In each of several turns, all that was said before is read again.
+    said = Range.of(0) if course.turns.high == 1 else course.turns * ANSWER * 0.5
+    prompts: dict[Role, Range] = {"target": asked + GROWTH + said}
+    if "judge" in specs:
+        prompts["judge"] = asked + ANSWER + RUBRIC
     if asks:
         size = config.gradient.minibatch_size
         prompts["optimizer"] = _analyst(config, skill) + (asked + ANSWER) * size + GROWTH
     costs: dict[Role, Cost] = {}
     names: dict[Role, str] = {}
-    for role in (role for role in ROLES if role in prompts):
+    for role in (role for role in specs if role in prompts):
         prompt = prompts[role]
         variable = str(effective(config, role, "api_key_env") or "")
         settings = role_settings(config, role, {variable: "", **environment})
-        completion = PROPOSAL if role == "optimizer" else ANSWER
+        completion = _WRITTEN[role]
         price = role_price(config, specs[role], settings)
         costs[role] = Cost(prompt, completion, _usd(price, prompt, completion))
         names[role] = settings.model
@@ -226,6 +240,18 @@ def _asked(benchmark: Benchmark, tasks: tuple[Task, ...], skill: SkillDocument) 
     ]
     mean = sum(lengths) / len(lengths)
     return Range(min(lengths), mean, max(lengths)) * (1 / CHARS_PER_TOKEN)
+
+
+def _course(config: RunConfig, benchmark: Benchmark, tasks: tuple[Task, ...]) -> Course:
+    """How attempts go: half of the turns that are allowed, unless nobody knows better."""
+    most = [benchmark.brief(task).max_turns for task in tasks[:_LOOKED_AT]]
+    mean = sum(most) / len(most)
+    turns = Range(1.0, (1 + mean) / 2, float(max(most)))
+    if not isinstance(benchmark, Judged):
+        return Course(turns)
+    share = config.evaluation.judge_twice
+    # An answer that is plainly right or wrong needs no judge; a verdict may have to be asked again.
+    return Course(turns, Range(0.0, (1 + share) / 2, 4.0 if share else 2.0))
 
 
 def _analyst(config: RunConfig, skill: SkillDocument) -> Range:

@@ -86,6 +86,27 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
+class Course:
+    """How an attempt at a task goes.
+
+    Attributes:
+        turns: calls of the target, at least one.
+        verdicts: calls of the judge; none where no answer is judged.
+    """
+
+    turns: Range = Range(1.0, 1.0, 1.0)
+    verdicts: Range = Range()
+
+    @property
+    def calls(self) -> Range:
+        """Of both."""
+        return self.turns + self.verdicts
+
+
+ONE_CALL = Course()
+
+
+@dataclass(frozen=True, slots=True)
 class Forecast:
     """What a training takes, in the order it is spent.
 
@@ -93,6 +114,7 @@ class Forecast:
         steps: of the run, if they are reached, each with the epoch's end that follows it.
         reached: how likely each of them is.
         models: preflight calls, one per role with a model.
+        course: how an attempt goes.
     """
 
     baseline: Amount
@@ -100,6 +122,7 @@ class Forecast:
     reached: tuple[float, ...]
     test: Amount
     models: int
+    course: Course = ONE_CALL
 
     @property
     def training(self) -> Amount:
@@ -114,5 +137,5 @@ class Forecast:
 
     @property
     def calls(self) -> Range:
-        """Answered calls of both roles."""
-        return self.total.rollouts + self.total.asked + Range.of(self.models)
+        """Answered calls of all roles."""
+        return self.total.rollouts * self.course.calls + self.total.asked + Range.of(self.models)

@@ -17,7 +17,7 @@ from skillopt_cli.core.pairs import PairPolicy
 from skillopt_cli.core.plan import StepPlan, TrainPlan
 from skillopt_cli.core.resolution import CHANGED
 from skillopt_cli.core.task import Split
-from skillopt_cli.engine.forecast import Amount, Assumptions, Forecast, Range
+from skillopt_cli.engine.forecast import ONE_CALL, Amount, Assumptions, Course, Forecast, Range
 from skillopt_cli.stages.compare import waves
 from skillopt_cli.stages.rank import exceeds
 
@@ -45,6 +45,7 @@ class Forecaster:
         asks: whether the optimizer is a model; one that is none makes no calls.
         seeded: whether the seed skill says anything; else it is the test's arm without a skill.
         done: steps recorded for good; what is left is forecast. None before the baseline is.
+        course: how an attempt goes.
     """
 
     config: RunConfig
@@ -54,6 +55,7 @@ class Forecaster:
     assumed: Assumptions
     seeded: bool = True
     done: int | None = None
+    course: Course = ONE_CALL
 
     def forecast(self) -> Forecast:
         """The whole training, or what is left of it."""
@@ -67,7 +69,8 @@ class Forecaster:
             steps=steps,
             reached=self._reached(len(steps)),
             test=test,
-            models=2 if self.asks else 1,
+            models=1 + self.asks + bool(self.course.verdicts.high),
+            course=self.course,
         )
 
     @property
@@ -224,7 +227,7 @@ class Forecaster:
     def _attempts(self, rollouts: Range) -> Amount:
         run = self.config.run
         rounds = rollouts.per(min(run.workers, run.max_concurrency))
-        return Amount(rollouts=rollouts, seconds=rounds * self.assumed.latency)
+        return Amount(rollouts=rollouts, seconds=rounds * self.course.calls * self.assumed.latency)
 
     def _asked(self, calls: Mapping[str, Range]) -> Amount:
         workers = min(self.config.gradient.analyst_workers, self.config.run.max_concurrency)

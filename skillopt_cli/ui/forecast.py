@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from skillopt_cli.compose.comparison import MEASURED
-from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.planning import ANSWER, GROWTH, PROPOSAL, Bought, Planned
 from skillopt_cli.core.caps import FLAGS
 from skillopt_cli.core.resolution import CHANGED, detectable_gain, least_gain
 from skillopt_cli.core.words import count
-from skillopt_cli.engine.forecast import Range
+from skillopt_cli.engine.forecast import Course, Range
 from skillopt_cli.ui.words import dollars, duration
 
 FEW = 20
@@ -90,6 +89,15 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
     return rows
 
 
+def _course_notes(course: Course) -> Iterator[str]:
+    """How attempts go, where they take more than one call."""
+    if course.turns.high > 1:
+        most = f"{course.turns.high:,.0f}"
+        yield f"An attempt may take {most} turns; about half of them are taken to be likely."
+    if course.verdicts.high:
+        yield "A model judges what is not plainly right or wrong: half of the answers, it is taken."
+
+
 def plan_notes(plan: Planned) -> Iterator[str]:
     """What the numbers rest on, what the splits can show, and what caps buy."""
     accuracy = plan.assumed.accuracy
@@ -105,8 +113,7 @@ def plan_notes(plan: Planned) -> Iterator[str]:
     )
     if plan.by_program:
         yield "An attempt counts as one call; a program makes several, so calls are too few."
-    if "judge" in roles_of(plan.config):
-        yield "Attempts are judged by a model: its calls come on top, and so does what they cost."
+    yield from _course_notes(plan.forecast.course)
     for split in MEASURED:
         yield _resolution(split, plan.sizes[split])
     planned = len(plan.forecast.steps)
