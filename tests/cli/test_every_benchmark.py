@@ -53,6 +53,9 @@ def test_it_trains_offline_on_its_sample(name: str) -> None:
     assert all(fact["hard"] is not None for fact in rollouts)
     calls = {fact["role"] for fact in events(folder, "call_made")}
     judged = {"judge"} if load_benchmark(name).judged else set()
+    plan = skillopt("plan", name, *TINY[:-2], "--json").json["calls"]
+    made = len(events(folder, "call_made"))
+    assert plan["low"] <= made <= plan["high"], plan
     assert calls >= {"target", "optimizer"}
     assert calls - judged == {"target", "optimizer"}
 

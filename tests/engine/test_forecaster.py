@@ -8,7 +8,7 @@ import pytest
 
 from skillopt_cli.core.plan import LearningRate, TrainPlan
 from skillopt_cli.core.task import Split
-from skillopt_cli.engine.forecast import Assumptions, Forecast, Range
+from skillopt_cli.engine.forecast import Assumptions, Course, Forecast, Range
 from skillopt_cli.engine.forecaster import ACCEPTED, Forecaster
 from skillopt_cli.testing import Toy
 
@@ -89,3 +89,18 @@ def test_the_likely_number_of_analysts_is_the_mean_over_the_batches_there_may_be
     both = 1 - 0.25**4 - 0.75**4
     assert calls.point == pytest.approx(6 * (1 + both))
     assert calls.high == 6 * 2 * 2
+
+
+def test_turns_and_verdicts_are_calls_and_take_their_time() -> None:
+    config = Toy().config()
+    plan = TrainPlan(2, 12, 4, 1, 42, LearningRate(4, 2))
+    course = Course(Range(1, 5, 9), Range(0, 0.5, 2))
+    one, several = (
+        Forecaster(config, plan, SIZES, True, Assumptions(), course=how).forecast()
+        for how in (Course(), course)
+    )
+    assert several.total.rollouts == one.total.rollouts
+    assert several.models == one.models + 1
+    rest = one.calls.point - one.total.rollouts.point
+    assert several.calls.point == pytest.approx(5.5 * one.total.rollouts.point + rest + 1)
+    assert several.baseline.seconds.high == 11 * one.baseline.seconds.high
