@@ -15,7 +15,7 @@ from skillopt_cli.benchmarks.records import Record
 FILL_IN = "fill the id manifest in: `skillopt data prepare officeqa --manifest-dir DIR`"
 _PAGE_KEYS = ("page", "pagenum", "page_id")
 _LINES = re.compile(r"[\r\n]+")
-_COMMAS = re.compile(r",\s*(?=\S+\.\w)|,\s+")
+_BETWEEN = {"source_files": re.compile(r","), "source_docs": re.compile(r",\s*(?=https?://)")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def read_item(record: Record) -> Item:
         question=record.text("question").strip(),
         answer=_answer(record),
         kind=_kind(record),
-        files=tuple(PurePosixPath(n.replace("\\", "/")).name for n in _listed(record, "source_files")),
+        files=tuple(_base(name) for name in _listed(record, "source_files")),
         hints=_listed(record, "source_docs"),
     )
 
@@ -105,6 +105,10 @@ def _kind(record: Record) -> str:
     return record.kind("question")
 
 
+def _base(name: str) -> str:
+    return PurePosixPath(name.replace("\\", "/")).name
+
+
 def _listed(record: Record, key: str) -> tuple[str, ...]:
     """A list however it is written: as one, as JSON, by lines, or by commas."""
     value = record.data.get(key)
@@ -117,7 +121,7 @@ def _listed(record: Record, key: str) -> tuple[str, ...]:
             raise record.fault(f"`{key}` begins like a list and is none") from None
     if isinstance(value, str):
         lines = _LINES.split(value)
-        value = [part for line in lines for part in _COMMAS.split(line)]
+        value = [part for line in lines for part in _BETWEEN[key].split(line)]
     if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
         raise record.fault(f"`{key}` is no list of names")
     return tuple(dict.fromkeys(part.strip(" ,") for part in value if part.strip(" ,")))

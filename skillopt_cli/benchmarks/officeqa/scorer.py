@@ -85,11 +85,11 @@ class AnswerScorer:
             return Score(0.0, 0.0, f"expected {_quoted(reference)}; {NO_TAG}", (reference,))
         if not answer:
             return Score(0.0, 0.0, contrast((reference,), answer), (reference,))
-        right = self._right(answer, reference)
-        soft = 1.0 if right else word_f1(normalise(answer), normalise(reference))
-        if right:
+        if self._right(answer, reference):
             return Score(1.0, 1.0, "", (reference,))
-        return Score(0.0, soft, contrast((reference,), answer) + self._near(answer, reference), (reference,))
+        soft = word_f1(normalise(answer), normalise(reference))
+        feedback = contrast((reference,), answer) + self._near(answer, reference)
+        return Score(0.0, soft, feedback, (reference,))
 
     def _right(self, answer: str, reference: str) -> bool:
         if self.scoring == "numeric":
