@@ -7,7 +7,7 @@ come under one of several names.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
+from skillopt_cli.benchmarks.search.forms import hits_of
 from skillopt_cli.benchmarks.search.provider import Hit
 from skillopt_cli.core.errors import (
     AuthFailed,
@@ -29,12 +30,6 @@ from skillopt_cli.core.errors import (
 if TYPE_CHECKING:
     import httpx2
 
-_LISTS = ("results", "search_results", "items", "data", "organic", "organic_results", "webPages")
-_INNER = ("value", "results", "items")
-_TITLES = ("title", "name", "heading")
-_URLS = ("url", "link", "href", "source_url", "displayLink")
-_SNIPPETS = ("snippet", "description", "content", "text", "body", "summary")
-_DATES = ("date", "published", "published_date", "publishedDate", "age")
 _AGAIN = frozenset({408, 429})
 _DENIED = frozenset({401, 403})
 _SERVER = 500
@@ -95,7 +90,10 @@ class CustomSearch:
         async for attempt in tries:
             with attempt:
                 answer = await self._asked(query, limit)
-        return hits_of(answer)[:limit]
+        hits = hits_of(answer)
+        if hits is None:
+            raise BackendUnusable("the search service's answer holds no list of results")
+        return hits[:limit]
 
     async def _asked(self, query: str, limit: int) -> Any:
         import httpx2
@@ -118,52 +116,6 @@ class CustomSearch:
             return answer.json()
         except ValueError as error:
             raise ServerFailed("the search service answered something that is not JSON") from error
-
-
-def hits_of(answer: Any) -> list[Hit]:
-    """The results in a service's answer, under whatever of the usual names they stand.
-
-    Raises:
-        BackendUnusable: there is no list of results.
-    """
-    found = _listed(answer)
-    if found is None:
-        raise BackendUnusable(
-            "the search service's answer holds no list of results",
-            f"it must be a list, or stand under one of: {', '.join(_LISTS)}",
-        )
-    hits = [_hit(entry) for entry in found]
-    return [hit for hit in hits if hit.title or hit.url or hit.snippet]
-
-
-def _listed(answer: Any) -> list[Any] | None:
-    if isinstance(answer, list):
-        return answer
-    if not isinstance(answer, Mapping):
-        return None
-    for key in _LISTS:
-        value = answer.get(key)
-        if isinstance(value, Mapping):
-            value = next((value[k] for k in _INNER if isinstance(value.get(k), list)), None)
-        if isinstance(value, list):
-            return value
-    return None
-
-
-def _hit(entry: Any) -> Hit:
-    if isinstance(entry, str):
-        return Hit("", "", entry.strip())
-    if not isinstance(entry, Mapping):
-        return Hit("")
-    title, url, snippet, date = (
-        _first(entry, keys) for keys in (_TITLES, _URLS, _SNIPPETS, _DATES)
-    )
-    return Hit(title, url, snippet, date)
-
-
-def _first(entry: Mapping[str, Any], keys: Sequence[str]) -> str:
-    values = (entry.get(key) for key in keys)
-    return next((v.strip() for v in values if isinstance(v, str) and v.strip()), "")
 
 
 def _raise_for(status: int) -> None:
