@@ -61,6 +61,10 @@ class _Table:
                 self._below[at] = (rows - 1, text)
         self.cell = None
 
+    def words(self) -> str:
+        self.end_cell()
+        return " ".join(text for row in self.rows for text in row.values() if text)
+
     def markdown(self) -> str:
         self.end_cell()
         rows = [row for row in self.rows if row]
@@ -112,9 +116,9 @@ class _Reader(HTMLParser):
             self._end_table()
 
     def _end_table(self) -> None:
-        table = self._tables.pop().markdown()
+        table = self._tables.pop()
         # Within a cell of another table, only its words are of use.
-        self._say(" ".join(table.split()) if self._tables else f"\n\n{table}\n\n")
+        self._say(table.words() if self._tables else f"\n\n{table.markdown()}\n\n")
 
     def _say(self, text: str) -> None:
         cell = self._tables[-1].cell if self._tables else None

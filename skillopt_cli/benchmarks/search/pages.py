@@ -20,10 +20,19 @@ _MOST_BYTES = 2_000_000
 _MOST_REDIRECTS = 4
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _OK = 200
+_SERVER = 500
 
 
 class PageFault(Exception):
-    """Why a page cannot be shown, as a model may be told."""
+    """Why a page cannot be shown, as a model may be told.
+
+    Args:
+        lasting: whether the page itself says so, so that it would say so again.
+    """
+
+    def __init__(self, why: str, lasting: bool = False) -> None:
+        super().__init__(why)
+        self.lasting = lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +63,11 @@ class PageReader:
                 async with asyncio.timeout(self.timeout):
                     return {"text": await self._fetched(url)}
             except PageFault as fault:
+                if not fault.lasting:
+                    raise
                 return {"fault": str(fault)}
-            except TimeoutError:
-                return {"fault": f"it did not come within {self.timeout:g} s"}
+            except TimeoutError as error:
+                raise PageFault(f"it did not come within {self.timeout:g} s") from error
 
         found = await self.shelf.kept(("page/1", url), make)
         if "fault" in found:
@@ -101,10 +112,11 @@ class PageReader:
 
 async def _text(answer: httpx2.Response) -> str:
     if answer.status_code != _OK:
-        raise PageFault(f"the server answered {answer.status_code}")
+        status = answer.status_code
+        raise PageFault(f"the server answered {status}", lasting=status < _SERVER)
     kind = answer.headers.get("content-type", "text/html").partition(";")[0].strip().lower()
     if kind not in {"text/html", "application/xhtml+xml", "text/plain"}:
-        raise PageFault(f"it is {kind}, not text")
+        raise PageFault(f"it is {kind}, not text", lasting=True)
     content = bytearray()
     async for piece in answer.aiter_bytes():
         content += piece
@@ -113,5 +125,5 @@ async def _text(answer: httpx2.Response) -> str:
     raw = bytes(content[:_MOST_BYTES]).decode(answer.charset_encoding or "utf-8", errors="replace")
     text = raw if kind == "text/plain" else html_text(raw)
     if not text.strip():
-        raise PageFault("it holds no text")
+        raise PageFault("it holds no text", lasting=True)
     return text[:LONGEST_PAGE]

@@ -6,6 +6,7 @@ come under one of several names.
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,7 +68,9 @@ class CustomSearch:
         self, settings: ServiceSettings, transport: httpx2.AsyncBaseTransport | None = None
     ) -> None:
         _check(settings)
-        self.identity = f"custom_search/1 {settings.url} {settings.provider}"
+        # The address may hold a key, so it is not spelt out where people read it.
+        place = hashlib.sha256(settings.url.encode()).hexdigest()[:12]
+        self.identity = f"custom_search/1:{place}:{settings.provider}"
         self._settings = settings
         self._transport = transport
 
