@@ -96,10 +96,10 @@ class AnswerScorer:
             said, wanted = read_amount(answer), read_amount(reference)
             if said is not None and wanted is not None:
                 return self._same(said, wanted)
-            return _without_stops(answer) == _without_stops(reference)
-        said_text, wanted_text = normalise(answer), normalise(reference)
+        form = _without_stops if self.scoring == "numeric" else normalise
+        wanted_text = form(reference)
         # A reference of nothing but a unit would be met by any other.
-        return said_text == wanted_text if wanted_text else answer == reference
+        return form(answer) == wanted_text if wanted_text else answer == reference
 
     def _same(self, said: Amount, wanted: Amount) -> bool:
         """A unit that only one of the two names is taken to be that of the question."""
