@@ -1,60 +1,24 @@
-"""OfficeQA: its records, documents, briefs and episodes."""
+"""OfficeQA: its records, documents and briefs."""
 
 from __future__ import annotations
 
 import importlib
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from task_files import write_json, write_lines, write_splits
+from officeqa_rig import PARSED, first_task, laid, row
+from task_files import write_json, write_splits
 
 from skillopt_cli.benchmarks.check import check_data
 from skillopt_cli.benchmarks.officeqa import SPEC, OfficeQA
 from skillopt_cli.benchmarks.officeqa.items import page_of
-from skillopt_cli.benchmarks.search import Hit
-from skillopt_cli.core.episode import ToolCall
-from skillopt_cli.core.errors import AuthFailed, ConfigError, DataError, NetworkFailed
-from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Attempt, ChatReply, Task
+from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.executors.local import LocalExecutor
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, Interactive
-from skillopt_cli.stages.attempts import Purpose, attempt
-from skillopt_cli.stages.material import trajectory_text
-from skillopt_cli.testing import Toy, toy_run
 from skillopt_cli.testing.benchmark import check_benchmark
-from skillopt_cli.testing.chat import ScriptedChat
 
 SAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "samples"
-
-
-def row(name: str, **more: Any) -> dict[str, Any]:
-    return {
-        "uid": name,
-        "question": f"What is {name}?",
-        "ground_truth": f"1,20{len(name)}",
-        "category": "easy",
-        "source_files": ["a.txt"],
-        "source_docs": [],
-    } | more
-
-
-def laid(folder: Path, first: dict[str, Any] | None = None, **options: Any) -> OfficeQA:
-    """The benchmark over three tasks and two documents."""
-    docs = folder / "docs"
-    docs.mkdir(parents=True, exist_ok=True)
-    (docs / "a.txt").write_text("alpha\nbeta 1,201\n", encoding="utf-8")
-    (docs / "b.txt").write_text("gamma\n", encoding="utf-8")
-    write_splits(folder, [first or row("a")], [row("bb")], [row("ccc")])
-    opened = SPEC.open(BenchmarkRequest(split_dir=folder, data_root=folder / "d", options=options))
-    assert isinstance(opened, OfficeQA)
-    return opened
-
-
-def first_task(benchmark: Benchmark) -> Task:
-    return benchmark.tasks("train")[0]
 
 
 @pytest.fixture
@@ -184,7 +148,7 @@ def test_a_csv_file_is_cut(tmp_path: Path) -> None:
 def test_documents_may_lie_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("one", "two"):
         write_json(tmp_path / name / "transformed" / f"{name}.txt", name)
-    one, two = (dict(source_files=[f"{name}.txt"]) for name in ("one", "two"))
+    one, two = ({"source_files": [f"{name}.txt"]} for name in ("one", "two"))
     split = write_splits(tmp_path / "s", [row("a", **one)], [row("b", **two)], [row("c", **two)])
     request = BenchmarkRequest(
         split_dir=split, options={"data_dirs": f"{tmp_path / 'one'}, {tmp_path / 'two'}"}
@@ -215,19 +179,6 @@ def test_what_a_document_says_is_part_of_the_task(tmp_path: Path) -> None:
     (tmp_path / "docs" / "a.txt").write_text("other", encoding="utf-8")
     opened = SPEC.open(BenchmarkRequest(split_dir=tmp_path, data_root=tmp_path / "d"))
     assert first_task(opened).digest != before
-
-
-PARSED = {
-    "document": {
-        "elements": [
-            {"content": "Title", "bbox": [{"page_id": 3}]},
-            {"content": "<table><tr><td>x</td><td>1</td></tr></table>", "bbox": [{"page_id": 3}]},
-            {"content": "other page", "bbox": [{"page_id": 4}]},
-            {"content": None, "bbox": [{"page_id": 3}]},
-            {"content": "nowhere"},
-        ]
-    }
-}
 
 
 def with_pages(folder: Path, parsed: object = PARSED, **options: Any) -> OfficeQA:
@@ -354,181 +305,3 @@ def test_a_token_needs_a_safe_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "tok-123" not in str(raised.value)
     opened = laid(tmp_path, **options | {"search_api_url": "https://s.example"})
     assert "tok-123" not in opened.version
-
-
-def asking(name: str, **arguments: object) -> ChatReply:
-    return ChatReply("", tool_calls=(ToolCall("c1", name, json.dumps(arguments)),))
-
-
-async def play(benchmark: Benchmark, *replies: str | ChatReply | Exception) -> Any:
-    chat = ScriptedChat(list(replies))
-    run = toy_run(Toy(("model.retry.max_attempts=1",), chat, benchmark=benchmark))
-    task = first_task(benchmark)
-    return await attempt(run, SkillDocument("Look.\n"), task, Purpose("rollout", "rollout")), chat
-
-
-async def test_figures_are_looked_up_in_turns(tmp_path: Path) -> None:
-    benchmark = laid(tmp_path)
-    made, chat = await play(
-        benchmark,
-        asking("grep", pattern="BETA", path="docs/a.txt"),
-        asking("read", path="../secret"),
-        "<answer>1,201</answer>",
-    )
-    assert made.score.hard == 1.0
-    told = [m.content for m in chat.requests[-1].messages if m.role == "tool"]
-    assert told[0] == "2: beta 1,201"
-    assert told[1].startswith("There is no document")
-    text = trajectory_text(benchmark, made, 1)
-    assert 'grep: {"pattern": "BETA", "path": "docs/a.txt"}' in text
-    assert str(tmp_path) not in text
-
-
-async def test_a_reply_without_call_or_answer_ends_it_wrong(tmp_path: Path) -> None:
-    made, _ = await play(laid(tmp_path), "I should look.")
-    assert made.score.hard == 0.0
-    assert "holds no answer" in made.score.feedback
-
-
-async def test_turns_that_run_out_are_told(tmp_path: Path) -> None:
-    calls = [asking("glob", pattern="*")] * 2
-    made, _ = await play(laid(tmp_path, max_tool_turns=2), *calls)
-    assert made.score.hard == 0.0
-    assert made.score.feedback == "it used up its 2 turns"
-
-
-class Search:
-    """Finds what it is told to, or fails."""
-
-    identity = "stand-in"
-
-    def __init__(self, error: Exception | None = None) -> None:
-        self.error, self.asked = error, list[str]()
-
-    async def search(self, query: str, limit: int) -> Sequence[Hit]:
-        self.asked.append(query)
-        if self.error is not None:
-            raise self.error
-        return [Hit("Found", "https://f.example", "the figure is 1,201")]
-
-
-def searching(folder: Path, search: Search) -> OfficeQA:
-    plain = laid(folder, search_mode="custom_search")
-    return OfficeQA(plain._splits, plain._documents, plain._options, search)
-
-
-async def test_any_provider_can_search(tmp_path: Path) -> None:
-    search = Search()
-    benchmark = searching(tmp_path, search)
-    made, chat = await play(
-        benchmark, asking("search", queries=["figure", "alpha"]), "<answer>1,201</answer>"
-    )
-    assert made.score.hard == 1.0
-    assert search.asked == ["figure", "alpha"]
-    assert "the figure is 1,201" in chat.requests[-1].messages[-1].content
-    assert benchmark.version.endswith("-stand-in")
-
-
-async def test_the_index_searches_the_tasks_documents(tmp_path: Path) -> None:
-    benchmark = laid(tmp_path, search_mode="custom_search")
-    _, chat = await play(benchmark, asking("search", queries=["beta"]), "<answer>1</answer>")
-    told = chat.requests[-1].messages[-1].content
-    assert told == "Results for: beta\n\n[1] docs/a.txt\nalpha\nbeta 1,201\n"
-
-
-async def test_a_search_that_fails_breaks_the_attempt_and_a_refused_token_the_run(
-    tmp_path: Path,
-) -> None:
-    call = asking("search", queries=["figure"])
-    made, _ = await play(searching(tmp_path, Search(NetworkFailed("down"))), call)
-    assert made.score is None
-    assert "its surroundings failed" in made.attempt.error
-    with pytest.raises(AuthFailed):
-        await play(searching(tmp_path, Search(AuthFailed("no"))), call)
-
-
-async def test_a_document_that_is_gone_is_no_fault_of_the_target(tmp_path: Path) -> None:
-    benchmark = laid(tmp_path)
-    (tmp_path / "docs" / "a.txt").unlink()
-    made, _ = await play(benchmark, asking("read", path="docs/a.txt"))
-    assert made.score is None
-
-
-async def test_the_proof_reads_every_document(tmp_path: Path) -> None:
-    benchmark = laid(tmp_path)
-    executor = LocalExecutor(tmp_path)
-    made = await benchmark.prove(first_task(benchmark), executor)
-    assert (await benchmark.score(first_task(benchmark), made)).hard == 1.0
-    (tmp_path / "docs" / "a.txt").unlink()
-    with pytest.raises(DataError):
-        await benchmark.prove(first_task(benchmark), executor)
-
-
-async def test_giving_up_scores_nothing(tmp_path: Path) -> None:
-    benchmark = laid(tmp_path)
-    gave_up = Attempt("<answer>1,201</answer>", ending="gave_up", error="it stopped")
-    assert (await benchmark.score(first_task(benchmark), gave_up)).feedback == "it stopped"
-
-
-def stand_in(folder: Path, without: str = "") -> Path:
-    """The data set's layout: a CSV file, parsed texts and their JSON."""
-    lines = ["uid,question,answer,difficulty,source_files,source_docs"]
-    lines += [
-        f"U{n},What is {n}?,{n}00,easy,d{n % 3}.txt,https://x.org/{n}?page={n}" for n in range(246)
-    ]
-    folder.mkdir(parents=True)
-    (folder / "officeqa_full.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    parsed = folder / "treasury_bulletins_parsed"
-    for name in ("d0", "d1", "d2", "unused"):
-        if name != without:
-            write_json(parsed / "transformed" / f"{name}.txt", name)
-        write_json(parsed / "jsons" / f"{name}.json", PARSED)
-    return folder
-
-
-def test_the_full_data_is_cut_and_comes_with_its_documents(tmp_path: Path) -> None:
-    assert SPEC.prepare is not None
-    dataset = stand_in(tmp_path / "hub")
-    counts = prepare_from(dataset, tmp_path / "data" / "officeqa")
-    assert counts == {"train": 50, "selection": 24, "test": 172}
-    assert counts == SPEC.sizes
-    docs = tmp_path / "data" / "officeqa" / "docs"
-    assert sorted(p.name for p in (docs / "transformed").iterdir()) == [
-        "d0.txt",
-        "d1.txt",
-        "d2.txt",
-    ]
-    opened = SPEC.open(BenchmarkRequest(data_root=tmp_path / "data"))
-    task = first_task(opened)
-    assert list(task.data["documents"]) == [f"docs/d{int(task.id[1:]) % 3}.txt"]
-    assert task.data["pages"]
-    again = prepare_from(dataset, tmp_path / "data" / "officeqa")
-    assert again == counts
-
-
-def prepare_from(dataset: Path, folder: Path, manifest: Path | None = None) -> Any:
-    from skillopt_cli.benchmarks.officeqa.prepare import prepare
-
-    return prepare(folder, manifest, dataset=str(dataset))
-
-
-def test_a_manifest_says_which(tmp_path: Path) -> None:
-    ids = [[{"uid": f"U{n}", "category": "easy"} for n in part] for part in ((3, 1), (7,), (5, 9))]
-    manifest = write_splits(tmp_path / "ids", *ids)
-    counts = prepare_from(stand_in(tmp_path / "hub"), tmp_path / "o", manifest)
-    assert counts == {"train": 2, "selection": 1, "test": 2}
-    items = json.loads((tmp_path / "o" / "train" / "items.json").read_text(encoding="utf-8"))
-    assert [item["uid"] for item in items] == ["U3", "U1"]
-    assert items[0]["ground_truth"] == "300"
-
-
-def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
-    ids = [[{"uid": name}] for name in ("U1", "U2", "U999")]
-    hub = stand_in(tmp_path / "hub")
-    with pytest.raises(DataError, match="lacks 1 of the 3 wanted ids: `U999`"):
-        prepare_from(hub, tmp_path / "o", write_splits(tmp_path / "ids", *ids))
-    with pytest.raises(DataError, match=r"lacks 1 of its documents: `d1\.txt`"):
-        prepare_from(stand_in(tmp_path / "other", without="d1"), tmp_path / "o")
-    with pytest.raises(DataError, match="has no file `officeqa_full"):
-        prepare_from(write_lines(tmp_path / "no" / "x.jsonl", []).parent, tmp_path / "o")
-    assert not (tmp_path / "o" / "split_manifest.json").exists()

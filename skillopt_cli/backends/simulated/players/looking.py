@@ -26,6 +26,9 @@ _MONTH = re.compile(
 _ADDRESS = re.compile(r"https?://\S+")
 _RULE = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*")
 _HIT = re.compile(r"(\d+): ")
+_HEAD = re.compile(r"Results for: |https?://|\(.*\)$")
+"""Lines that say nothing of the matter: what was asked, addresses, remarks of a tool."""
+_SHOWN = ("parsed pages", "search results")
 _FILES, _SEARCH, _PAGE = frozenset({"glob", "grep", "read"}), "search", "read_page"
 _MOST_FILES = 8
 _MOST_READ = 3
@@ -53,7 +56,8 @@ class LookingPlayer:
             return _calling(len(turns), wanted)
         told = "\n".join(m.content for m in request.messages if m.role == "system")
         seen = [result for turn in turns for _, result in turn.results]
-        return ChatReply(_worded(told, question, _found(question, [*seen, user])))
+        shown = [last_section(user, title) for title in _SHOWN]
+        return ChatReply(_worded(told, question, _found(question, [*seen, *shown])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,8 @@ def _found(question: str, texts: Sequence[str]) -> str:
     cells = [cell for text in texts for cell in _cells(question, text)]
     if cells:
         return max(cells, key=lambda cell: cell[0])[1]
-    return read_span(question, "\n".join(texts))
+    lines = (line for text in texts for line in text.splitlines())
+    return read_span(question, "\n".join(line for line in lines if not _HEAD.match(line)))
 
 
 def _cells(question: str, text: str) -> Iterator[tuple[float, str]]:
