@@ -130,6 +130,9 @@ def _published() -> Iterator[str]:
     for name in listed["heeded"]:
         forms.setdefault(ours[name], []).append(f"`{name}`")
     rows += [f"| {', '.join(names)} | {setting} |" for setting, names in forms.items()]
+    for benchmark, variables in listed["benchmarks"].items():
+        names = ", ".join(f"`{name}`" for name in variables)
+        rows.append(f"| {names} | the benchmark [`{benchmark}`](../benchmarks/{benchmark}.md) |")
     for group in listed["absent"]:
         names = ", ".join(f"`{name}`" for name in group["names"])
         rows.append(f"| {names} | not heeded: {_cell(group['why'])} |")

@@ -14,8 +14,10 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson
 from skillopt_cli.core.words import count
 from skillopt_cli.ports import Benchmark
-from skillopt_cli.stages.digest import digest
+from skillopt_cli.stages.digest import clipped, digest
 
+_LONGEST_SECTION = 8_000
+"""Characters: whole documents in a brief would leave no room for the other trajectories."""
 _LISTS = {SUGGEST: "suggestions", REWRITE: "candidates"}
 _NAMES = {SUGGEST: ("title", "instruction")}
 
@@ -54,7 +56,7 @@ def trajectory_text(benchmark: Benchmark, trajectory: Trajectory, number: int) -
     task, score = trajectory.task, trajectory.score
     parts = [f"## Trajectory {number}: task `{task.id}` ({task.kind})"]
     for section in benchmark.brief(task).sections:
-        parts.append(f"### {section.title}\n{section.text}")
+        parts.append(f"### {section.title}\n{clipped(section.text, _LONGEST_SECTION)}")
     if steps := digest(trajectory.attempt.messages):
         parts.append(f"### Steps\n{steps}")
     parts.append(f"### Answer\n{trajectory.attempt.answer or '(nothing)'}")

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 from skillopt_cli.core.episode import Episode, Heard, ToolCall, ToolResult
-from skillopt_cli.core.errors import EpisodeFailed
+from skillopt_cli.core.errors import EpisodeFailed, FatalBackendError
 from skillopt_cli.core.task import Task
 from skillopt_cli.ports import Executor, Interactive
 
@@ -20,6 +20,7 @@ async def surroundings(
 
     Raises:
         EpisodeFailed: it could not be opened or closed, or failed when it was played.
+        FatalBackendError: so will every other.
     """
     async with AsyncExitStack() as stack:
         with _as_ours():
@@ -30,7 +31,7 @@ async def surroundings(
 
 
 class _Guarded:
-    """An episode all of whose errors are `EpisodeFailed`."""
+    """An episode whose errors are `EpisodeFailed`, unless they are fatal to the run."""
 
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
@@ -52,6 +53,9 @@ class _Guarded:
 def _as_ours() -> Iterator[None]:
     try:
         yield
+    except FatalBackendError:
+        # Such as a search service that refuses the token: no other attempt would fare better.
+        raise
     # An episode may be a plug-in's and fail in any way; that says nothing about the target, so the
     # attempt is broken, never wrong (method, decision 2).
     except Exception as error:

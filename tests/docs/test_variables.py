@@ -137,6 +137,16 @@ def test_variables_that_are_not_heeded_have_a_reason_and_indeed_are_not(
             assert f"`{name}`" in text
 
 
+def test_variables_of_benchmarks_are_heeded_by_them(published: dict[str, Any]) -> None:
+    for benchmark, heeded in published["benchmarks"].items():
+        package = ROOT / "skillopt_cli" / "benchmarks" / benchmark
+        code = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
+        page = (DOCS / "benchmarks" / f"{benchmark}.md").read_text(encoding="utf-8")
+        for name in heeded:
+            assert f'"{name}"' in code
+            assert f"`{name}`" in page
+
+
 @pytest.mark.parametrize(
     "family",
     [
@@ -151,7 +161,9 @@ def test_variables_that_are_not_heeded_have_a_reason_and_indeed_are_not(
     ],
 )
 def test_the_list_of_the_published_system_is_whole(family: str, published: dict[str, Any]) -> None:
-    listed = [*published["heeded"], *(n for group in published["absent"] for n in group["names"])]
+    absent = [name for group in published["absent"] for name in group["names"]]
+    of_benchmarks = [name for names in published["benchmarks"].values() for name in names]
+    listed = [*published["heeded"], *of_benchmarks, *absent]
     known = {form for name in listed for form in forms(name)}
     assert [name for name in _spelt_out(family) if name not in known] == []
 

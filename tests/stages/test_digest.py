@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.score import Score, Trajectory
-from skillopt_cli.core.task import Attempt, Message
+from skillopt_cli.core.task import Attempt, Brief, Message, Section, Task
 from skillopt_cli.stages.digest import BUDGET, clipped, digest
 from skillopt_cli.stages.material import trajectory_text
 from skillopt_cli.testing import ToyBenchmark
@@ -96,3 +96,16 @@ def test_reflection_reads_the_steps_and_learns_that_the_skill_was_not_loaded() -
     assert "### Note\nThe agent did not load the skill." in text
     plain = trajectory_text(benchmark, Trajectory(task, Attempt("x"), Score(0.0, 0.0)), 1)
     assert "### Steps" not in plain and "### Note" not in plain
+
+
+def test_a_brief_with_whole_documents_leaves_room_for_other_trajectories() -> None:
+    class Long(ToyBenchmark):
+        def brief(self, task: Task) -> Brief:
+            return Brief(task.id, "You read.", (Section("Pages", f"first {'x' * 50_000} last"),))
+
+    benchmark = Long({"train": 1})
+    task = benchmark.tasks("train")[0]
+    text = trajectory_text(benchmark, Trajectory(task, Attempt("x"), Score(0.0, 0.0)), 1)
+    assert len(text) < 9_000
+    assert "### Pages\nfirst x" in text
+    assert "x last\n" in text

@@ -1,0 +1,67 @@
+"""Download SealQA: the questions an id manifest names, or all of them, cut."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from skillopt_cli.benchmarks.hub import load_hub
+from skillopt_cli.benchmarks.prepared import (
+    RATIO,
+    SEED,
+    draw_by_ratio,
+    pick,
+    read_manifest,
+    write_splits,
+)
+from skillopt_cli.benchmarks.records import Record
+from skillopt_cli.benchmarks.sealqa.items import Item, identify, read_item
+from skillopt_cli.core.task import Split
+
+DATASET = "vtllms/sealqa"
+CONFIG = "seal_hard"
+"""The questions of SEAL-0 are among them."""
+FIELDS = ("question", "answer")
+
+
+def prepare(
+    folder: Path,
+    manifest: Path | None = None,
+    *,
+    dataset: str = DATASET,
+    config: str | None = CONFIG,
+) -> Mapping[Split, int]:
+    """Fill `folder` with train|val|test/items.json; its split_manifest.json is written last.
+
+    Args:
+        folder: made if need be; what an earlier preparation left is replaced.
+        manifest: a folder of train|val|test/items.json whose records hold a `question_id` or `id`
+            each; None cuts all questions 2:1:7 with seed 42.
+        dataset: name on the hub, or a local folder of the same layout.
+        config: the data set's configuration.
+
+    Returns:
+        The number of tasks of each split.
+
+    Raises:
+        DataError: `datasets` is not installed, the hub fails, or ids or fields do not fit.
+    """
+    wanted = read_manifest(manifest, identify) if manifest else None
+    found: dict[str, list[Item]] = {}
+    for name, rows in load_hub(dataset, FIELDS, config=config, benchmark="sealqa").items():
+        for number, row in enumerate(rows, 1):
+            item = read_item(Record(row, Path(f"{dataset}/{name}.jsonl"), number))
+            found.setdefault(item.id, []).append(item)
+    ids = wanted or draw_by_ratio(key for key, items in found.items() if len(items) == 1)
+    about = {
+        "source_dataset": dataset,
+        "source_config": config,
+        "source_manifest_dir": str(manifest) if manifest else None,
+        "split_seed": None if manifest else SEED,
+        "split_ratio": None if manifest else RATIO,
+    }
+    items = {
+        split: [item.document() for item in part]
+        for split, part in pick(ids, found, dataset).items()
+    }
+    return write_splits(folder, items, about)
