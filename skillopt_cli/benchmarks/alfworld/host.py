@@ -17,13 +17,16 @@ import signal
 import socket
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import fast_downward
 import textworld
 from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
+from alfworld.info import ALFRED_TWL2_PATH
 from textworld.envs import PddlEnv
 from textworld.envs.pddl import textgen
+from textworld.envs.pddl.logic import GameLogic
 from textworld.logic import Rule
 
 from skillopt_cli.benchmarks.alfworld.household import game_of
@@ -95,6 +98,8 @@ def _remember() -> None:
     textgen._parse_and_convert = lambda *given, **named: copy.deepcopy(parsed(*given, **named))
     queried = functools.cache(Rule.parse_conjunctive_query)
     Rule.parse_conjunctive_query = lambda text: copy.deepcopy(queried(text))
+    # Before the first fork, so that every game profits: they differ in one sentence.
+    GameLogic("", Path(ALFRED_TWL2_PATH).read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from skillopt_cli.backends.simulated.players.actions import ActionPlayer
 from skillopt_cli.backends.simulated.players.choice import ChoicePlayer
 from skillopt_cli.core.task import ChatReply, ChatRequest
 
@@ -23,7 +24,7 @@ class Player(Protocol):
         ...
 
 
-PLAYERS: tuple[Player, ...] = (ChoicePlayer(),)
+PLAYERS: tuple[Player, ...] = (ChoicePlayer(), ActionPlayer())
 """The first one that plays a request does."""
 
 
