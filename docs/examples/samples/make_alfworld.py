@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -28,22 +27,60 @@ ROOMS = {
     "kitchen": (
         ["CounterTop 1", "Cabinet 1", "Cabinet 2", "Fridge 1", "Microwave 1", "SinkBasin 1"],
         ["DiningTable 1", "Drawer 1", "Shelf 1", "GarbageCan 1"],
-        "Apple Bread Bowl Cup Egg Fork Knife Lettuce Mug Pan Plate Potato Spoon Tomato".split(),
+        [
+            "Apple",
+            "Bread",
+            "Bowl",
+            "Cup",
+            "Egg",
+            "Fork",
+            "Knife",
+            "Lettuce",
+            "Mug",
+            "Pan",
+            "Plate",
+            "Potato",
+            "Spoon",
+            "Tomato",
+        ],
     ),
     "bedroom": (
         ["Bed 1", "Desk 1", "Drawer 1", "Drawer 2", "SideTable 1"],
         ["Dresser 1", "Shelf 1", "Shelf 2", "GarbageCan 1"],
-        "Book CD CellPhone CreditCard KeyChain Laptop Mug Pen Pencil Pillow Watch".split(),
+        [
+            "Book",
+            "CD",
+            "CellPhone",
+            "CreditCard",
+            "KeyChain",
+            "Laptop",
+            "Mug",
+            "Pen",
+            "Pencil",
+            "Pillow",
+            "Watch",
+        ],
     ),
     "living room": (
         ["Sofa 1", "CoffeeTable 1", "SideTable 1", "Drawer 1", "ArmChair 1"],
         ["Cabinet 1", "Shelf 1", "GarbageCan 1"],
-        "Book Box CreditCard KeyChain Laptop Newspaper Pillow RemoteControl Statue Watch".split(),
+        [
+            "Book",
+            "Box",
+            "CreditCard",
+            "KeyChain",
+            "Laptop",
+            "Newspaper",
+            "Pillow",
+            "RemoteControl",
+            "Statue",
+            "Watch",
+        ],
     ),
     "bathroom": (
         ["CounterTop 1", "Cabinet 1", "Cabinet 2", "SinkBasin 1", "Toilet 1"],
         ["Drawer 1", "Shelf 1", "GarbageCan 1"],
-        "Candle Cloth SoapBar SoapBottle SprayBottle TissueBox ToiletPaper".split(),
+        ["Candle", "Cloth", "SoapBar", "SoapBottle", "SprayBottle", "TissueBox", "ToiletPaper"],
     ),
 }
 KINDS = {
@@ -94,7 +131,7 @@ def draft(rng: Random, kind: str) -> dict[str, Any]:
     return {"task": task, "goal": goal, "household": household}
 
 
-async def games(engine: Engine, folder: Path) -> Iterator[dict[str, Any]]:
+async def games(engine: Engine) -> Iterator[dict[str, Any]]:
     """Enough solvable games, the kinds in turn."""
     rng, made, seen = Random(SEED), [], set[str]()
     kinds = list(KINDS)
@@ -103,7 +140,7 @@ async def games(engine: Engine, folder: Path) -> Iterator[dict[str, Any]]:
         if game["task"] in seen:
             continue
         try:
-            async with engine.play({"household": game, "plan": True}, folder) as play:
+            async with engine.play({"household": game, "plan": True}) as play:
                 plan = list(play.first.plan)
         except EngineFailed:  # how the planner says that there is no way
             continue
@@ -124,8 +161,7 @@ def document(items: list[dict[str, Any]]) -> str:
 
 def make(folder: Path) -> None:
     """Write train|val|test/items.json."""
-    with tempfile.TemporaryDirectory() as temporary:
-        found = asyncio.run(games(Engine(), Path(temporary)))
+    found = asyncio.run(games(Engine()))
     for split, size in SIZES.items():
         items = [{"id": f"{split}-{n:02d}", **next(found)} for n in range(1, size + 1)]
         path = folder / split / "items.json"

@@ -71,11 +71,10 @@ class Alfworld:
     async def episode(self, task: Task, executor: Executor) -> AsyncIterator[GameEpisode]:
         """A game of its own, opened when the first word is needed."""
         async with AsyncExitStack() as stack:
-            folder = await stack.enter_async_context(executor.workspace(task.id))
 
             async def begin() -> Game:
                 sent = await self._games.content(task)
-                return await stack.enter_async_context(self._engine.play(sent, folder))
+                return await stack.enter_async_context(self._engine.play(sent))
 
             yield GameEpisode(task.data["task"], self._options.max_steps, begin)
 

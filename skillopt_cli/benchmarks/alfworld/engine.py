@@ -13,13 +13,14 @@ import weakref
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 _PROGRAM = "skillopt_cli.benchmarks.alfworld.host"
 _SECONDS = 120.0
 """For one move: the first one waits until the engine is loaded."""
 _LINE = 1 << 22
+_PATIENCE = 1.0
+"""Seconds that an ending process is waited for."""
 
 
 class EngineFailed(Exception):
@@ -87,20 +88,19 @@ class Engine:
     """TextWorld in a process of its own, started with the first game.
 
     Each game is played in a fork of that process, which ends with the game. The process itself ends
-    with this object, and with ours however that ends.
+    with this object, and with our own process however that ends.
     """
 
     def __init__(self) -> None:
         self._host: _Host | None = None
 
     @asynccontextmanager
-    async def play(self, sent: Mapping[str, Any], folder: Path) -> AsyncIterator[Game]:
+    async def play(self, sent: Mapping[str, Any]) -> AsyncIterator[Game]:
         """Open a game.
 
         Args:
             sent: either `game`, a game file's content, or `household`, arguments of
                 `household.game_of`; with `plan` its views hold plans.
-            folder: for temporary files.
 
         Raises:
             EngineFailed: it could not be opened.
@@ -109,7 +109,7 @@ class Engine:
         try:
             game = Game(reader, writer)
             try:
-                await game.begin({**sent, "folder": str(folder)})
+                await game.begin(sent)
             except EngineFailed as error:
                 raise EngineFailed(f"{error}{await self._words()}") from error
             yield game
@@ -141,31 +141,40 @@ class _Host:
 
     def __init__(self) -> None:
         self.control, theirs = socket.socketpair()
-        self._errors: IO[bytes] = tempfile.TemporaryFile()
         with theirs:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-m", _PROGRAM],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
-                stderr=self._errors,
+                stderr=subprocess.PIPE,
                 env=_environment(),
                 start_new_session=True,
             )
 
     def last_words(self) -> str:
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(1.0)
-            self._errors.seek(0)
-            lines = self._errors.read().decode(errors="replace").split("\n")
-            said = next((line for line in reversed(lines) if line.strip()), "")
-            return f" ({said.strip()})"
-        return ""
+        """What it said last before it ended; "" while it runs."""
+        try:
+            self.process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            return ""
+        lines = self._said().decode(errors="replace").split("\n")
+        said = next((line for line in reversed(lines) if line.strip()), "")
+        return f" ({said.strip()})"
 
     def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        """End it; it removes its temporary files where it is given the time."""
         self.control.close()
-        self._errors.close()
+        try:
+            self.process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stderr:
+            self.process.stderr.close()
+
+    def _said(self) -> bytes:
+        """At once: its forks may hold the other end of the pipe still."""
+        return os.read(self.process.stderr.fileno(), _LINE) if self.process.stderr else b""
 
 
 def _environment() -> dict[str, str]:

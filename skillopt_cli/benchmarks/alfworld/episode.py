@@ -106,7 +106,7 @@ class GameEpisode:
     def _situation(self) -> str:
         steps = len(self._moves.pairs)
         told = [
-            f"Step {number}: saw \"{' '.join(seen.split())}\", did `{action or '(nothing)'}`"
+            f'Step {number}: saw "{" ".join(seen.split())}", did `{action or "(nothing)"}`'
             for number, (seen, action) in enumerate(self._moves.pairs, 1)
         ]
         past = "\n".join((f"Steps taken: {steps}. The last ones:", *told[-SHOWN_STEPS:]))

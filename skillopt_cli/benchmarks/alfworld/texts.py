@@ -35,16 +35,16 @@ Reason briefly in <think> tags, then give one admissible action in <action> tags
 """
 
 _KINDS = """\
-The tasks are played in text: the model sees a goal, its last two steps, what it observes now and the
-actions that are admissible, and names one of them. A game is won when the goal holds, and lost when
-the steps are used up."""
+The tasks are played in text: the model sees a goal, its last two steps, what it observes now and
+the actions that are admissible, and names one of them. A game is won when the goal holds, and lost
+when the steps are used up."""
 
 PROMPTS = analyst_prompts(
     failures=f"""{_KINDS} Tell these causes apart, as far as the steps show them:
 the same few places again and again; a thing that was in sight and not taken; steps in the wrong
-order, such as delivering before heating; a search that ended too early; one action over and over; an
-appliance used wrongly; an action that was not admissible, or no action at all; a rule of the skill
-that is missing, wrong or was not followed.""",
+order, such as delivering before heating; a search that ended too early; one action over and over;
+an appliance used wrongly; an action that was not admissible, or no action at all; a rule of the
+skill that is missing, wrong or was not followed.""",
     successes=f"""{_KINDS} Habits worth a rule are orders of search, how a thing is prepared and
 delivered, how steps are saved, and how a mistake was mended.""",
 )
