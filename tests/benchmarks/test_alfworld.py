@@ -74,7 +74,7 @@ def left(**more: Any) -> dict[str, Any]:
 async def test_a_game_counts_when_it_is_won(
     outcome: dict[str, Any], hard: float, feedback: str
 ) -> None:
-    splits = Splits("made up", {split: () for split in SPLITS})
+    splits = Splits("made up", dict.fromkeys(SPLITS, ()))
     scorer = Alfworld(splits, Games("games"), AlfworldOptions())
     attempt = Attempt("<action>look</action>", outcome=outcome)
     score = await scorer.score(Task("a", "other", {}), attempt)
@@ -86,7 +86,9 @@ async def test_a_game_counts_when_it_is_won(
 class Room:
     """A game of one room that is won by "win"; records what is done in it."""
 
-    first = View("-= Welcome =-\n\nYou see a door.\n\nYour task is to: win.", ("help", "win"), False)
+    first = View(
+        "-= Welcome =-\n\nYou see a door.\n\nYour task is to: win.", ("help", "win"), False
+    )
 
     def __init__(self) -> None:
         self.done: list[str] = []
