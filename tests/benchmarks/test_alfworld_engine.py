@@ -1,4 +1,4 @@
-"""ALFWorld's real engine: our games can be won, chance does not win them, nothing is left behind."""
+"""ALFWorld's real engine: our games can be won, not by chance, and nothing is left behind."""
 
 from __future__ import annotations
 
