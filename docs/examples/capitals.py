@@ -1,7 +1,5 @@
 """A complete benchmark in one file: name the capital of a country, given a sentence about it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from skillopt_cli.core.score import Score
@@ -19,8 +17,6 @@ CAPITALS: dict[Split, str] = {
 
 
 class Capitals:
-    """Thirty-two questions; an answer is right when it is the capital's name and nothing else."""
-
     name = "capitals"
     version = "1"  # raise it whenever a brief or a score could change for the same task
     source = "thirty-two countries"
@@ -28,23 +24,20 @@ class Capitals:
     needs: frozenset[str] = frozenset()
 
     def __init__(self, limit: int = 0) -> None:
-        self._tasks = {split: _tasks(split, text, limit) for split, text in CAPITALS.items()}
+        self.limit = limit
 
     def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._tasks[split]
+        pairs = [pair.split() for pair in CAPITALS[split].split(", ")][: self.limit or None]
+        return [Task(f"{split}-{c}", "capital", {"country": c, "capital": k}) for c, k in pairs]
 
     def brief(self, task: Task) -> Brief:
         """A sentence and a question. The capital is in the sentence, the reference is not sent."""
         country, capital = task.data["country"], task.data["capital"]
-        return Brief(
-            task_id=task.id,
-            role="You answer questions about countries.",
-            sections=(
-                Section("Context", f"{country} is governed from {capital}."),
-                Section("Question", f"Which city is the capital of {country}?"),
-            ),
+        sections = (
+            Section("Context", f"{country} is governed from {capital}."),
+            Section("Question", f"Which city is the capital of {country}?"),
         )
+        return Brief(task.id, "You answer questions about countries.", sections)
 
     async def score(self, task: Task, attempt: Attempt) -> Score:
         """Right or wrong. A wrong answer is a low score with feedback, never an exception."""
@@ -54,21 +47,9 @@ class Capitals:
         return Score(float(right), float(right), feedback, expected=(capital,))
 
 
-def _tasks(split: Split, text: str, limit: int) -> tuple[Task, ...]:
-    pairs = [pair.split() for pair in text.split(", ")]
-    return tuple(
-        Task(f"{split}-{country}", "capital", {"country": country, "capital": capital})
-        for country, capital in pairs[: limit or None]
-    )
-
-
 def open_capitals(request: BenchmarkRequest) -> Benchmark:
     """Make the benchmark. Raise `DataError` here if task files are missing or malformed."""
     return Capitals(request.limit)
 
 
-SPEC = BenchmarkSpec(
-    name="capitals",
-    summary="name the capital of a country (exact match)",
-    open=open_capitals,
-)
+SPEC = BenchmarkSpec("capitals", "name the capital of a country (exact match)", open_capitals)

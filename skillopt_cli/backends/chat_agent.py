@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
+from skillopt_cli.core.episode import Opened
 from skillopt_cli.core.errors import RequestRefused, TransientError
 from skillopt_cli.core.skill import SkillDocument, taught_text
 from skillopt_cli.core.task import (
@@ -35,7 +36,7 @@ class ChatAgent:
     def __init__(self, chat: ChatBackend) -> None:
         self.name = chat.name
         self.fingerprint = f"{RENDERING} {chat.fingerprint}"
-        self.offers = chat.offers
+        self.offers = chat.offers | {"turns"}
         self._chat = chat
         self._opened = AsyncExitStack()
 
@@ -49,9 +50,9 @@ class ChatAgent:
             FatalBackendError: no attempt can succeed.
             EpisodeFailed: the task's surroundings did.
         """
-        instructions, *first = render(brief, skill)
-        talk = list(first)  # what the model sees beside its instructions
-        told = [instructions, *first]  # what was said in all
+        instructions, first = await _begun(brief, skill)
+        talk = [first]  # what the model sees beside its instructions
+        told = [instructions, first]  # what was said in all
         usage = Usage()
         for turn in range(brief.max_turns):
             request = ChatRequest(
@@ -89,6 +90,13 @@ def render(brief: Brief, skill: SkillDocument) -> tuple[Message, Message]:
     taught = f"## Skill\n{taught_text(skill)}" if skill.text.strip() else ""
     system = "\n\n".join(part for part in (brief.role, taught, brief.answer_format) if part)
     return Message("system", system), Message("user", brief.prompt, brief.images)
+
+
+async def _begun(brief: Brief, skill: SkillDocument) -> tuple[Message, Message]:
+    """The first two messages, with what the episode shows from the start."""
+    instructions, task = render(brief, skill)
+    shown = await brief.episode.opening() if isinstance(brief.episode, Opened) else ""
+    return instructions, replace(task, content=f"{task.content}\n\n{shown}") if shown else task
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,8 @@ SMALL = 20
 """Tasks below which a split hardly decides anything."""
 ENOUGH = 10
 """Tasks from which on a regularity among answers is worth a word."""
+AT_ONCE = 4
+"""References played at the same time."""
 CLEAR_WINS = 5
 """Wins without a loss from which on luck is unlikely: a one-sided sign test gives 1/32."""
 
@@ -60,7 +63,7 @@ async def check_data(benchmark: Benchmark, executor: Executor, at_most: int = 20
         Findings, errors first; empty when there is nothing to say.
     """
     tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
-    probes = [await _probe(benchmark, executor, task) for task in _evenly(tasks, at_most)]
+    probes = await _probes(benchmark, executor, list(_evenly(tasks, at_most)))
     found = [
         *_scoring(probes),
         *_identities(tasks),
@@ -81,6 +84,22 @@ def _evenly(tasks: Mapping[Split, Sequence[Task]], at_most: int) -> Iterator[Tas
     stride = max(1, math.ceil(total / at_most))
     for part in tasks.values():
         yield from part[::stride]
+
+
+async def _probes(benchmark: Benchmark, executor: Executor, tasks: Sequence[Task]) -> list[_Probe]:
+    """A probe of each task, in order; playing a reference takes its time, so some at once."""
+    free = asyncio.Semaphore(AT_ONCE)
+
+    async def one(task: Task) -> _Probe:
+        async with free:
+            return await _probe(benchmark, executor, task)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            probes = [group.create_task(one(task)) for task in tasks]
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
+    return [probe.result() for probe in probes]
 
 
 async def _probe(benchmark: Benchmark, executor: Executor, task: Task) -> _Probe:
@@ -154,7 +173,10 @@ def _repeats(benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]) -> Ite
     for split, part in tasks.items():
         for task in part:
             brief = benchmark.brief(task)
-            asked = (*brief.prompt.casefold().split(), *(image.digest for image in brief.images))
+            asked = [*brief.prompt.casefold().split(), *(image.digest for image in brief.images)]
+            if isinstance(benchmark, Interactive):
+                # Two games with one goal differ in what is only seen when they are played.
+                asked.append(task.digest)
             earlier, twin = seen.setdefault(" ".join(asked), (split, task.id))
             if twin != task.id:
                 (within if earlier == split else across).append(f"{twin} = {task.id}")

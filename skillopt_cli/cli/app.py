@@ -15,6 +15,7 @@ from skillopt_cli.cli import (
     doctor,
     evaluate,
     gate_report,
+    new,
     plan,
     plugins,
     resume,
@@ -86,3 +87,4 @@ app.add_typer(plugins.benchmarks, name="benchmarks")
 app.add_typer(plugins.backends, name="backends")
 app.add_typer(data.app, name="data")
 app.add_typer(config.app, name="config")
+app.add_typer(new.app, name="new")

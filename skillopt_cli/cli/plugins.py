@@ -18,8 +18,9 @@ from skillopt_cli.compose.endpoints import MODEL_VARIABLE
 from skillopt_cli.compose.settings import Wishes
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.task import SPLITS
 from skillopt_cli.plugins import BACKENDS, BENCHMARKS, load_backend, load_benchmark, names
-from skillopt_cli.ports import BackendSpec
+from skillopt_cli.ports import BackendSpec, Benchmark, BenchmarkRequest, BenchmarkSpec
 
 benchmarks = typer.Typer(help="What skills can be trained on.", no_args_is_help=True)
 backends = typer.Typer(help="Which models can be used.", no_args_is_help=True)
@@ -32,19 +33,21 @@ ABILITIES = {"images": "images", "tools": "tools", "json_schema": "JSON schema",
 
 @benchmarks.command("list")
 def list_benchmarks(json: JsonOption = False) -> None:
-    """List benchmarks, what each is about, and whether a sample is bundled."""
+    """List benchmarks: what each is about and made of, its data, and what is missing to run it."""
     rows = [_benchmark(name) for name in names(BENCHMARKS)]
     if json:
         show_json(rows)
         return
     show_table(
-        ("benchmark", "about", "sample (train/selection/test)", "full data"),
+        ("benchmark", "about", "made of", "sample (train/selection/test)", "full data", "state"),
         [
             (
                 row["name"],
-                row["error"] or row["summary"],
-                "/".join(str(n) for n in row["sample"].values()) if row["sample"] else "-",
-                f"skillopt data prepare {row['name']}" if row["full"] else "-",
+                row["summary"],
+                ", ".join([*row["modality"], *(["a judge"] if row["judged"] else [])]),
+                _sizes(row["sample"]),
+                _full(row),
+                _state(row),
             )
             for row in rows
         ],
@@ -97,13 +100,41 @@ def sample_sizes(folder: Path) -> dict[str, int]:
 
 
 def _benchmark(name: str) -> Row:
-    row: Row = {"name": name, "summary": "", "sample": None, "full": False, "error": None}
     try:
-        spec = load_benchmark(name)
-    except ConfigError as error:
-        return row | {"error": error.message}
-    sample = sample_sizes(spec.sample) if spec.sample else None
-    return row | {"summary": spec.summary, "sample": sample, "full": spec.prepare is not None}
+        spec, error = load_benchmark(name), None
+    except ConfigError as fault:
+        spec, error = BenchmarkSpec(name, "", _unusable, modality=()), fault.message
+    return {
+        "name": name,
+        "summary": spec.summary,
+        "modality": list(spec.modality),
+        "judged": spec.judged,
+        "runs_programs": spec.runs_programs,
+        "sample": sample_sizes(spec.sample) if spec.sample else None,
+        "sizes": dict(spec.sizes) or None,
+        "full": spec.prepare is not None,
+        "options": sorted(spec.options),
+        "extra": spec.extra,
+        "missing": spec.missing(),
+        "error": error,
+    }
+
+
+def _unusable(request: BenchmarkRequest) -> Benchmark:
+    """Stands in for a plug-in that cannot be loaded, which is only listed."""
+    raise NotImplementedError
+
+
+def _full(row: Row) -> str:
+    """How large the data is that can be downloaded, and how that is done."""
+    if not row["full"]:
+        return "-"
+    command = f"skillopt data prepare {row['name']}"
+    return f"{_sizes(row['sizes'])}: {command}" if row["sizes"] else command
+
+
+def _sizes(sizes: Mapping[str, int] | None) -> str:
+    return "/".join(str(sizes[split]) for split in SPLITS) if sizes else "-"
 
 
 def _backend(name: str, environment: Mapping[str, str]) -> Row:
@@ -144,5 +175,6 @@ def _state(row: Row) -> str:
         installable = row["extra"] and not row["missing"].endswith("is not set")
         extra = f" (pip install 'skillopt-cli[{row['extra']}]')" if installable else ""
         return f"missing: {row['missing']}{extra}"
-    present = sorted({name for found in row["present"].values() for name in found.values()})
+    found = row.get("present", {}).values()
+    present = sorted({name for variables in found for name in variables.values()})
     return f"ready: {', '.join(present)}" if present else "ready"

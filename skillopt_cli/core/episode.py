@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +72,13 @@ class Episode(Protocol):
         Args:
             answer: the attempt's final answer; may come from an agent that took no turns here.
         """
+        ...
+
+
+@runtime_checkable
+class Opened(Episode, Protocol):
+    """An episode that shows something from the start: what only its surroundings know."""
+
+    async def opening(self) -> str:
+        """What the model sees below the brief before its first reply, as Markdown; may be empty."""
         ...

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
-from skillopt_cli.core.episode import Episode, Heard, ToolCall, ToolResult
+from skillopt_cli.core.episode import Episode, Heard, Opened, ToolCall, ToolResult
 from skillopt_cli.core.errors import EpisodeFailed, FatalBackendError
 from skillopt_cli.core.task import Task
 from skillopt_cli.ports import Executor, Interactive
@@ -35,6 +35,12 @@ class _Guarded:
 
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
+
+    async def opening(self) -> str:
+        if not isinstance(self._episode, Opened):
+            return ""
+        with _as_ours():
+            return await self._episode.opening()
 
     async def use(self, call: ToolCall) -> ToolResult:
         with _as_ours():

@@ -113,3 +113,21 @@ async def test_a_failed_call_in_the_middle_breaks_the_attempt_and_keeps_what_was
 async def test_an_empty_last_reply_is_no_answer(text: str) -> None:
     made, _ = await play(Room({}), [text])
     assert made.ending == "gave_up"
+
+
+class Lit(Room):
+    """Shows something from the start."""
+
+    async def opening(self) -> str:
+        return "## Light\nIt is bright."
+
+
+async def test_what_an_episode_shows_from_the_start_stands_below_the_brief() -> None:
+    made, chat = await play(Lit({}, Heard("on", afresh=True)), ["one", "two"])
+    assert made.messages[1].content == "## Goal\nWin.\n\n## Light\nIt is bright."
+    assert chat.requests[0].messages == made.messages[:2]
+    assert [m.content for m in chat.requests[1].messages[1:]] == ["on"]
+
+
+def test_it_offers_to_take_turns() -> None:
+    assert "turns" in ChatAgent(ScriptedChat([])).offers

@@ -26,7 +26,31 @@ def test_benchmarks_are_listed_with_their_samples() -> None:
     assert shown.err == ""
     (line,) = [line for line in shown.out.splitlines() if line.startswith("searchqa")]
     assert "60/60/100" in line
-    assert "skillopt data prepare searchqa" in line
+    assert "400/200/1400: skillopt data prepare searchqa" in line
+    assert line.endswith("ready")
+
+
+def test_a_benchmark_says_what_it_is_made_of_and_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from skillopt_cli.benchmarks.alfworld import benchmark
+
+    monkeypatch.setattr(benchmark, "find_spec", lambda name: None)
+    found = {row["name"]: row for row in skillopt("benchmarks", "list", "--json").json}
+    row = found["alfworld"]
+    assert row["modality"] == ["text", "turns"]
+    assert row["sizes"] == {"train": 39, "selection": 18, "test": 134}
+    assert row["sample"] == {"train": 12, "selection": 8, "test": 12}
+    assert (row["extra"], row["judged"], row["runs_programs"]) == ("alfworld", False, False)
+    assert row["options"] == ["games_dir", "max_steps"]
+    assert row["missing"] == "the packages textworld and alfworld"
+    assert found["folder"]["sizes"] is None
+    shown = skillopt("benchmarks", "list").out.splitlines()
+    (line,) = [line for line in shown if line.startswith("alfworld")]
+    assert "39/18/134: skillopt data prepare alfworld" in line
+    assert line.endswith(
+        "missing: the packages textworld and alfworld (pip install 'skillopt-cli[alfworld]')"
+    )
 
 
 def test_backends_are_listed_with_what_they_lack() -> None:

@@ -116,6 +116,28 @@ async def test_an_episode_taken_up_in_its_middle_repeats_no_call() -> None:
     assert made.score == Score(1.0, 1.0)
 
 
+class Lit(Doors):
+    """Shows something from the start, or fails to."""
+
+    async def opening(self) -> str:
+        if self.fails == "opening":
+            raise OSError("it is dark")
+        return "It is bright."
+
+
+async def test_an_episodes_opening_is_seen_and_its_failure_is_ours() -> None:
+    class Lamps(Rooms):
+        @asynccontextmanager
+        async def episode(self, task: Task, executor: Executor) -> AsyncIterator[Doors]:
+            yield Lit(self.fails)
+
+    made, _ = await roll(Toy(benchmark=Lamps(), target=ScriptedChat(["one", "two"])))
+    assert made.attempt.messages[1].content.endswith("\n\nIt is bright.")
+    made, _ = await roll(Toy(benchmark=Lamps("opening"), target=ScriptedChat([])))
+    assert made.attempt.ending == "broken"
+    assert "it is dark" in made.attempt.error
+
+
 @pytest.mark.parametrize("where", ["open", "hear", "outcome"])
 async def test_surroundings_that_fail_break_the_attempt(where: str) -> None:
     rooms = Rooms(where)

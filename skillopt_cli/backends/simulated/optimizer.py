@@ -40,7 +40,7 @@ _SKILL = re.compile(
 _PAIR = re.compile(r"^## Pair \d+: task `.*, (\w+)$", re.MULTILINE)
 _NOTES = re.compile(r"^## Your notes from earlier epochs\n(.*)\Z", re.MULTILINE | re.DOTALL)
 _TRAJECTORY = re.compile(r"^## Trajectory \d+: task `", re.MULTILINE)
-_QUESTION = re.compile(r"^### Question\n(.*?)(?=^#{2,3} |\Z)", re.MULTILINE | re.DOTALL)
+_QUESTION = re.compile(r"^### (?:Question|Task)\n(.*?)(?=^#{2,3} |\Z)", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^\[(\d+)\](.*)$", re.MULTILINE)
 _BUDGET = re.compile(r"[Kk]eep at most (\d+) edits?")

@@ -12,7 +12,7 @@ from pathlib import Path
 from skillopt_cli.benchmarks.answers import extract_answer
 from skillopt_cli.benchmarks.options import refuse_unknown
 from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.searchqa.prepare import prepare
+from skillopt_cli.benchmarks.searchqa.prepare import COUNTS, prepare
 from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
 from skillopt_cli.benchmarks.squad import squad_score
 from skillopt_cli.core.score import Score
@@ -106,6 +106,7 @@ SPEC = BenchmarkSpec(
     name="searchqa",
     summary="open questions over retrieved passages (exact match, word F1)",
     open=open_searchqa,
+    sizes=COUNTS,
     prepare=prepare,
     sample=SAMPLE,
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from skillopt_cli.backends.simulated.players.actions import ActionPlayer
 from skillopt_cli.backends.simulated.players.choice import ChoicePlayer
 from skillopt_cli.backends.simulated.players.looking import LookingPlayer
 from skillopt_cli.core.task import ChatReply, ChatRequest
@@ -24,7 +25,7 @@ class Player(Protocol):
         ...
 
 
-PLAYERS: tuple[Player, ...] = (LookingPlayer(), ChoicePlayer())
+PLAYERS: tuple[Player, ...] = (LookingPlayer(), ChoicePlayer(), ActionPlayer())
 """The first one that plays a request does."""
 
 

@@ -1,0 +1,137 @@
+"""`skillopt new benchmark` and `skillopt new skill`: a start that works as it is."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skillopt_cli.cli.options import JsonOption
+from skillopt_cli.cli.show import show_json
+from skillopt_cli.core.errors import DataError, UsageError
+from skillopt_cli.plugins import BENCHMARKS, names
+
+app = typer.Typer(help="A start of your own: a benchmark, a skill.", no_args_is_help=True)
+
+_WORDS = {"benchmark": "_", "skill": "-"}
+"""What joins the words of a name: one is a module of Python, the other is read by agents."""
+_STARTER = "starter"
+_SUFFIX = ".txt"
+_NEXT = {
+    "benchmark": (
+        "pip install --editable {folder}",
+        "skillopt train {name} --preset tiny",
+        "its tasks are in {folder}/skillopt_{name}/sample",
+    ),
+    "skill": (
+        "skillopt train --config {folder}/config.yaml --preset tiny",
+        "its tasks are in {folder}/tasks",
+    ),
+}
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="Small letters and digits, words joined by _.")
+]
+Title = Annotated[
+    str, typer.Argument(metavar="NAME", help="Small letters and digits, words joined by -.")
+]
+Out = Annotated[Path | None, typer.Option(help="Folder to make; by default named like the start.")]
+
+
+@app.command("benchmark")
+def benchmark(name: Name, out: Out = None, json: JsonOption = False) -> None:
+    """Write a small package with a benchmark of that name: tasks, briefs, a scorer, a test.
+
+    Installed with pip, it is trained on like any other.
+    """
+    _check(name, "benchmark")
+    if name in names(BENCHMARKS):
+        raise UsageError(f"there is a benchmark `{name}` already", "choose another name")
+    folder = out or Path(f"skillopt-{name}")
+    tasks = f"skillopt_{name}/sample"
+    _write(folder, {"": _start("benchmark"), tasks: _start("tasks")}, name)
+    _tell("benchmark", name, folder, as_json=json)
+
+
+@app.command("skill")
+def skill(name: Title, out: Out = None, json: JsonOption = False) -> None:
+    """Write a folder with a skill, tasks to train it on, and a configuration.
+
+    No Python is needed: the tasks are read by the benchmark `folder`.
+    """
+    _check(name, "skill")
+    folder = out or Path(name)
+    _write(folder, {"": _start("skill"), "tasks": _start("tasks")}, name)
+    _tell("skill", name, folder, as_json=json)
+
+
+def _check(name: str, kind: str) -> None:
+    joint = _WORDS[kind]
+    form = rf"[a-z][a-z0-9]*({joint}[a-z0-9]+)*"
+    if not re.fullmatch(form, name) or keyword.iskeyword(name):
+        raise UsageError(
+            f"`{name}` cannot be the name of a {kind}",
+            f"use small letters and digits, and {joint} between words, such as my{joint}tasks",
+        )
+
+
+def _start(kind: str) -> Traversable:
+    return files("skillopt_cli.cli") / "starts" / kind
+
+
+def _write(folder: Path, parts: Mapping[str, Traversable], name: str) -> None:
+    """Copy the parts below the folder, under its name.
+
+    Raises:
+        UsageError: the folder exists.
+        DataError: it cannot be written.
+    """
+    if folder.exists():
+        raise UsageError(f"{folder} exists already", "choose another folder with --out")
+    words = {
+        _STARTER: name,
+        _STARTER.title(): "".join(word.title() for word in re.split("[_-]", name)),
+        "FOLDER": folder.as_posix(),
+    }
+    try:
+        for place, start in parts.items():
+            for path, text in _texts(start):
+                target = folder / place / _replaced(path, words)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(_replaced(text, words), encoding="utf-8")
+    except OSError as error:
+        raise DataError(
+            f"cannot write {folder}: {error.strerror or error}", "choose another folder with --out"
+        ) from None
+
+
+def _texts(start: Traversable, place: str = "") -> Iterator[tuple[str, str]]:
+    """Each file below, by its path without the suffix that keeps it from being a source of ours."""
+    for entry in start.iterdir():
+        path = f"{place}{entry.name}"
+        if entry.is_dir():
+            yield from _texts(entry, f"{path}/")
+        else:
+            yield path.removesuffix(_SUFFIX), entry.read_text(encoding="utf-8")
+
+
+def _replaced(text: str, words: Mapping[str, str]) -> str:
+    for word, instead in words.items():
+        text = text.replace(word, instead)
+    return text
+
+
+def _tell(kind: str, name: str, folder: Path, *, as_json: bool) -> None:
+    if as_json:
+        show_json({"folder": str(folder)})
+        return
+    typer.echo(f"wrote {folder}")
+    for line in _NEXT[kind]:
+        typer.echo(f"  {line.format(folder=shlex.quote(str(folder)), name=name)}")
