@@ -21,7 +21,7 @@ from skillopt_cli.store.files import FileStore
 from skillopt_cli.store.journal import Journal
 
 HIDDEN = "***"
-_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)\Z", re.IGNORECASE)
+_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|_AUTH)\Z", re.IGNORECASE)
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}")
 # Placeholders such as `none` or `EMPTY` are no secrets, and blanking them would spoil other words.
 _SHORTEST = 8
@@ -43,7 +43,9 @@ class Secrets:
         """Those of variables named like a key, or named as one by the configuration."""
         model = config.model if config else None
         roles = (model, model.optimizer, model.target) if model else ()
+        options = config.env.options if config else {}
         named = {role.api_key_env for role in roles}
+        named |= {str(name) for key, name in options.items() if key.endswith("_auth_env")}
         found = {
             value.strip()
             for name, value in environment.items()

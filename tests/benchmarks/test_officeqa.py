@@ -272,7 +272,8 @@ def test_each_way_of_asking_has_a_version_of_its_own(tmp_path: Path) -> None:
     ]
     versions = {laid(tmp_path, **way).version for way in ways}
     assert len(versions) == len(ways)
-    assert laid(tmp_path, search_timeout_seconds=3).version == laid(tmp_path).version
+    for same in ({"search_timeout_seconds": 3}, {"search_api_url": "https://s.example"}):
+        assert laid(tmp_path, **same).version == laid(tmp_path).version
 
 
 @pytest.mark.parametrize(

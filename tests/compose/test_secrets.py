@@ -16,9 +16,16 @@ SECRETS = Secrets.of({"OPENAI_API_KEY": KEY, "HOME": "/home/canary-user", "PORT_
 
 def test_variables_named_like_a_key_are_known() -> None:
     assert SECRETS.values == (KEY,)
-    for name in ("A_API_KEY", "HF_TOKEN", "x_secret", "DB_PASSWORD", "OPENAI_APIKEY"):
+    for name in (
+        "A_API_KEY",
+        "HF_TOKEN",
+        "x_secret",
+        "DB_PASSWORD",
+        "OPENAI_APIKEY",
+        "SEARCH_AUTH",
+    ):
         assert names_a_key(name)
-    for name in ("HOME", "KEYBOARD", "TOKENIZERS_PARALLELISM"):
+    for name in ("HOME", "KEYBOARD", "TOKENIZERS_PARALLELISM", "AZURE_AUTH_MODE"):
         assert not names_a_key(name)
 
 
@@ -26,6 +33,8 @@ def test_a_variable_named_by_the_configuration_is_known() -> None:
     config = resolve(assignment_layers(["model.target.api_key_env=MINE"])).config
     environment = {"MINE": "very-own-value", "OTHER": "another-value"}
     assert Secrets.of(environment, config).values == ("very-own-value",)
+    of_env = resolve(assignment_layers(["env.search_auth_env=OTHER"])).config
+    assert Secrets.of(environment, of_env).values == ("another-value",)
 
 
 def test_the_longer_of_two_values_is_hidden_whole() -> None:

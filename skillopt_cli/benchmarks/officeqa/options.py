@@ -15,6 +15,12 @@ Mode = Literal["offline", "custom_search", "azure_search"]
 _SHORT = {"custom": "custom_search", "azure": "azure_search"}
 _SAME = {"data_dirs", "search_auth_env", "search_timeout_seconds"}
 """What alters no brief and no score: documents count by what they say."""
+_SEARCHING = {
+    "max_queries_per_turn",
+    "search_api_url",
+    "search_provider",
+    "search_max_num_results",
+}
 
 
 class OfficeQAOptions(BaseModel):
@@ -71,7 +77,8 @@ class OfficeQAOptions(BaseModel):
     @property
     def version(self) -> str:
         """Of the benchmark under these options."""
-        content = self.model_dump_json(exclude=_SAME)
+        unused = _SEARCHING if self.search_mode == "offline" else set()
+        content = self.model_dump_json(exclude=_SAME | unused)
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
         tools = "" if self.search_mode != "offline" or self.use_local_tools else "-no-tools"
         oracle = "-oracle" if self.oracle_pages else ""

@@ -8,8 +8,9 @@ ANSWER = (
     "for example: <answer>1,234</answer>"
 )
 WITH_FILES = (
-    "Look the figures up in the documents with the tools; {turns} replies are the most you have,"
-    " the one with the answer included. A reply without a tool call ends the task."
+    "Look the figures up in the documents. If you have the tools `glob`, `read` and `grep`, {turns}"
+    " replies are the most you have, the one with the answer included, and a reply without a call"
+    " ends the task."
 )
 WITH_SEARCH = (
     "Find what you need with the tool `search`; {turns} replies are the most you have, the one"

@@ -128,7 +128,7 @@ def _cells(question: str, text: str) -> Iterator[tuple[float, str]]:
     wanted = _words(question)
     title, head = "", list[str]()
     lines = text.splitlines()
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    for line, following in zip(lines, [*lines[1:], ""], strict=False):
         if not line.startswith("|"):
             title, head = (line if line.strip() else title), []
         elif _RULE.fullmatch(following):
