@@ -22,7 +22,7 @@ from skillopt_cli.core.task import Split, Task, Usage
 from skillopt_cli.engine.forecast import Amount, Assumptions, Course, Forecast, Range
 from skillopt_cli.engine.forecaster import Forecaster
 from skillopt_cli.engine.spending import first_work
-from skillopt_cli.ports import Benchmark, Judged
+from skillopt_cli.ports import Benchmark
 from skillopt_cli.stages.material import skill_text
 
 CHARS_PER_TOKEN = 4
@@ -247,7 +247,7 @@ def _course(config: RunConfig, benchmark: Benchmark, tasks: tuple[Task, ...]) ->
     most = [benchmark.brief(task).max_turns for task in tasks[:_LOOKED_AT]]
     mean = sum(most) / len(most)
     turns = Range(1.0, (1 + mean) / 2, float(max(most)))
-    if not isinstance(benchmark, Judged):
+    if "judge" not in roles_of(config):
         return Course(turns)
     share = config.evaluation.judge_twice
     # An answer that is plainly right or wrong needs no judge; a verdict may have to be asked again.

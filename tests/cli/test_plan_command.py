@@ -250,15 +250,20 @@ def test_a_gain_that_no_split_of_its_size_could_show_is_no_number() -> None:
     assert "only 4 tasks: no gain can be counted on to show" in few
 
 
-def test_a_plan_says_that_a_judge_is_not_counted(
+def test_a_plan_counts_the_calls_of_a_judge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = benchmark("verdicts").replace("open=open_sums)", "open=open_sums, judged=True)")
     points = {"benchmark": {"verdicts": "verdicts_bench:SPEC"}}
     install(tmp_path, monkeypatch, {"verdicts_bench": source}, points)
-    told = "Attempts are judged by a model: its calls come on top"
-    assert told in skillopt("plan", "verdicts", "--preset", "demo").out
+    told = "A model judges what is not plainly right or wrong"
+    assert told in skillopt("plan", "verdicts", *TINY).out
     assert told not in skillopt("plan", "searchqa", *TINY).out
+    judged, plain = (
+        skillopt("plan", name, *TINY, "--json").json for name in ("verdicts", "searchqa")
+    )
+    assert judged["preflight_calls"] == plain["preflight_calls"] + 1
+    assert judged["calls"]["high"] > judged["rollouts"]["high"] * 2
 
 
 def test_an_accuracy_beyond_one_is_a_usage_error() -> None:
