@@ -257,10 +257,12 @@ def test_a_plan_counts_the_calls_of_a_judge(
     points = {"benchmark": {"verdicts": "verdicts_bench:SPEC"}}
     install(tmp_path, monkeypatch, {"verdicts_bench": source}, points)
     told = "A model judges what is not plainly right or wrong"
-    assert told in skillopt("plan", "verdicts", *TINY).out
+    small = ("--set", "train.train_size=0", "--set", "evaluation.sel_env_num=0")
+    small += ("--set", "evaluation.test_env_num=0")
+    assert told in skillopt("plan", "verdicts", *TINY, *small).out
     assert told not in skillopt("plan", "searchqa", *TINY).out
     judged, plain = (
-        skillopt("plan", name, *TINY, "--json").json for name in ("verdicts", "searchqa")
+        skillopt("plan", name, *TINY, *small, "--json").json for name in ("verdicts", "searchqa")
     )
     assert judged["preflight_calls"] == plain["preflight_calls"] + 1
     assert judged["calls"]["high"] > judged["rollouts"]["high"] * 2
