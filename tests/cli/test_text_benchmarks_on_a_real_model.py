@@ -1,0 +1,77 @@
+"""Every benchmark of texts is measured with a real model behind a real llama.cpp server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_line import skillopt
+
+from skillopt_cli.backends.local import SPEC as LOCAL
+from skillopt_cli.backends.weights import fetch_weights, find_weights
+from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(bool(LOCAL.missing({})), reason="needs the extra `local`"),
+]
+
+TEXTS = sorted(
+    name
+    for name in set(names(BENCHMARKS)) - {"folder"}
+    if "images" not in load_benchmark(name).modality
+)
+FEW_TURNS = {
+    "alfworld": ("env.max_steps=3",),
+    "officeqa": ("env.max_tool_turns=2",),
+    "sealqa": ("env.max_tool_turns=2",),
+    "spreadsheetbench": ("env.max_turns=2",),
+    "swebench": ("env.step_limit=2",),
+}
+"""A model this small gets nowhere; that it is asked, heard and scored is what is looked at."""
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that runs in this process."""
+    import xllamacpp
+
+    cache = {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
+    params = xllamacpp.CommonParams()
+    params.model.path = str(fetch_weights(find_weights("", cache)))
+    params.n_ctx = 16384
+    params.n_parallel = 1
+    params.port = 0
+    params.verbosity = 0
+    params.warmup = False
+    server = xllamacpp.Server(params)
+    yield f"{server.listening_address}/v1"
+    del server
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_it_is_measured_with_a_real_model(name: str, url: str) -> None:
+    if missing := load_benchmark(name).missing():
+        pytest.skip(f"{name} needs {missing}")
+    Path("skill.md").write_text("# Task\n\nGive a short answer.\n", encoding="utf-8")
+    settings = (
+        f"model.target.base_url={url}",
+        "model.target.max_completion_tokens=48",
+        "model.target.temperature=0",
+        "model.target.timeout=300",
+        "model.judge.backend=simulated",
+        "run.workers=1",
+        "evaluation.test_env_num=2",
+        *FEW_TURNS.get(name, ()),
+    )
+    ended = skillopt(
+        *("eval", name, "--skill", "skill.md", "--split", "test", "--json"),
+        *("--target-backend", "openai_compatible", "--target-model", "gemma"),
+        *(text for setting in settings for text in ("--set", setting)),
+    )
+    assert ended.code == 0, ended.err
+    result = ended.lines[-1] if "\n" in ended.out.strip() else ended.json
+    print(name, result)
+    assert "0 of 2" not in ended.err
