@@ -165,6 +165,13 @@ def test_documents_may_lie_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
         SPEC.open(missing)
 
 
+def test_a_folder_with_the_answers_in_it_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"holds the task file .*items\.json"):
+        laid(tmp_path, data_dirs=str(tmp_path))
+    with pytest.raises(ConfigError, match="where the answers stand"):
+        laid(tmp_path, data_dirs=str(tmp_path / "test"))
+
+
 def test_the_variable_names_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_json(tmp_path / "one" / "a.txt", "x")
     monkeypatch.setenv("OFFICEQA_DOCS_DIR", str(tmp_path / "one"))

@@ -94,9 +94,9 @@ def test_normal_form(text: str, normal: str) -> None:
         ("<answer>4\nas said", "4", "4"),
         ("<answer></answer>", "", ""),
         ("<answer>", "", ""),
-        ("5", None, None),
-        ("</answer>", None, None),
-        ("", None, None),
+        ("So it is\n5\n", "5", None),
+        ("</answer>", "</answer>", None),
+        ("", "", None),
     ],
 )
 def test_which_answer_counts(reply: str, last: str | None, first: str | None) -> None:
@@ -105,8 +105,9 @@ def test_which_answer_counts(reply: str, last: str | None, first: str | None) ->
         assert final_answer(reply, "first") == first
 
 
-def test_a_reply_without_tags_has_no_answer() -> None:
-    score = PUBLISHED.score("1,200", "1,200")
+def test_a_reply_without_tags_counts_by_its_last_line_or_not_at_all() -> None:
+    assert PUBLISHED.score("It is\n1,200", "1,200").hard == 1.0
+    score = AnswerScorer(tag="first").score("1,200", "1,200")
     assert score.hard == score.soft == 0.0
     assert score.feedback == f'expected "1,200"; {NO_TAG}'
 

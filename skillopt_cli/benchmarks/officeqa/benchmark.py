@@ -183,8 +183,8 @@ def open_officeqa(request: BenchmarkRequest) -> Benchmark:
         )
 
     splits = load_splits(request, NAME, TaskFormat(make, _content), SAMPLE)
-    beside = dict.fromkeys(record.path.parent for _, record in items.values())
-    documents = open_documents(options.data_dirs, list(beside), request.data_root, environment)
+    files = list(dict.fromkeys(record.path for _, record in items.values()))
+    documents = open_documents(options.data_dirs, files, request.data_root, environment)
     laid = _Laid(options, documents)
     tasks = {
         split: tuple(laid.task(*items[task.id]) for task in part)

@@ -18,17 +18,18 @@ WHERE = (
 
 def open_documents(
     named: Sequence[str],
-    beside: Sequence[Path],
+    task_files: Sequence[Path],
     data_root: Path,
     environment: Mapping[str, str],
 ) -> DocumentRoots:
     """The documents of all folders that exist, those named first.
 
     Args:
-        beside: folders of task files.
+        named: folders to look in first.
+        task_files: where the questions stand; documents may lie in `docs` beside them.
 
     Raises:
-        ConfigError: a named folder does not exist.
+        ConfigError: a named folder does not exist, or holds a task file.
         DataError: a folder cannot be read.
     """
     for folder in named:
@@ -38,12 +39,18 @@ def open_documents(
     if variable and not Path(variable).expanduser().is_dir():
         raise ConfigError(f"the variable {VARIABLE} names {variable}, which is no folder", WHERE)
     given = [*named, *([variable] if variable else [])]
-    return DocumentRoots(
-        existing_roots([*(Path(f).expanduser() for f in given), *_found(beside, data_root)])
-    )
+    folders = [*(Path(folder).expanduser() for folder in given), *_found(task_files, data_root)]
+    roots = existing_roots(folders)
+    for file in task_files:
+        if any(file.resolve().is_relative_to(root) for root in roots):
+            raise ConfigError(
+                f"a folder of documents holds the task file {file}, where the answers stand",
+                "name the folder that holds nothing but documents",
+            )
+    return DocumentRoots(roots)
 
 
-def _found(beside: Sequence[Path], data_root: Path) -> Iterator[Path]:
-    for folder in beside:
+def _found(task_files: Sequence[Path], data_root: Path) -> Iterator[Path]:
+    for folder in dict.fromkeys(file.parent for file in task_files):
         yield from (folder / FOLDER, folder.parent / FOLDER)
     yield from (data_root / "officeqa" / FOLDER, data_root / PUBLISHED)

@@ -55,7 +55,7 @@ class OfficeQAOptions(BaseModel):
     tolerance: str = Field("0", coerce_numbers_to_str=True)
     """How far a number may be off under scoring numeric: an amount, or a share such as 1%."""
     answer_tag: Tag = "last"
-    """Which of several answers in tags counts: last, or first as in the published code."""
+    """Which answer in tags counts: last, else the last line; or first as published, else none."""
 
     @field_validator("data_dirs", mode="before")
     @classmethod

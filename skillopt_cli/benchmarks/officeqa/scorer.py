@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-from skillopt_cli.benchmarks.answers import contrast
+from skillopt_cli.benchmarks.answers import contrast, extract_answer
 from skillopt_cli.benchmarks.numeric import Tolerance, parse_number
 from skillopt_cli.core.score import Score
 
@@ -30,10 +30,14 @@ _LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 
 def final_answer(reply: str, which: Tag = "last") -> str | None:
-    """The answer in tags; None without any. One that is not closed goes to the end of its line."""
+    """The answer in tags; one that is not closed goes to the end of its line.
+
+    Without any, it is the last line with content where the last tags count, and None where the
+    first ones do.
+    """
     found = list(_TAGGED.finditer(reply))
     if not found:
-        return None
+        return extract_answer(reply) if which == "last" else None
     match = found[0] if which == "first" else found[-1]
     inside = match[1].strip()
     return inside if match[2] or not inside else inside.splitlines()[0].strip()
