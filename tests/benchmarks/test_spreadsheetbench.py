@@ -18,18 +18,21 @@ needs("openpyxl", "pandas")
 from openpyxl import Workbook, load_workbook  # noqa: E402
 
 from skillopt_cli.benchmarks.check import check_data  # noqa: E402
-from skillopt_cli.benchmarks.spreadsheetbench import SPEC  # noqa: E402
-from skillopt_cli.benchmarks.spreadsheetbench import computing, verdicts  # noqa: E402
+from skillopt_cli.benchmarks.spreadsheetbench import (  # noqa: E402
+    SPEC,
+    computing,
+    verdicts,
+)
 from skillopt_cli.benchmarks.spreadsheetbench.benchmark import SpreadsheetBench  # noqa: E402
 from skillopt_cli.benchmarks.spreadsheetbench.scripts import code_in  # noqa: E402
 from skillopt_cli.core.errors import ConfigError, DataError, NetworkFailed  # noqa: E402
 from skillopt_cli.core.score import Trajectory  # noqa: E402
+from skillopt_cli.core.skill import SkillDocument  # noqa: E402
 from skillopt_cli.core.task import SPLITS, Attempt, Task  # noqa: E402
 from skillopt_cli.executors.programs import ProgramExecutor  # noqa: E402
 from skillopt_cli.ports import BenchmarkRequest, Interactive, Judged  # noqa: E402
 from skillopt_cli.stages.attempts import Purpose, attempt  # noqa: E402
 from skillopt_cli.stages.material import trajectory_text  # noqa: E402
-from skillopt_cli.core.skill import SkillDocument  # noqa: E402
 from skillopt_cli.store.memory import MemoryStore  # noqa: E402
 from skillopt_cli.testing import Toy, check_benchmark, toy_run  # noqa: E402
 from skillopt_cli.testing.chat import ScriptedChat  # noqa: E402

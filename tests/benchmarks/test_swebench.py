@@ -13,10 +13,8 @@ from typing import Any
 
 import psutil
 import pytest
-from program_rig import KINDS, call, executor_of, needs
+from program_rig import KINDS, call, executor_of
 from task_files import write_splits
-
-needs("pytest")
 
 from skillopt_cli.benchmarks.swebench import SPEC, SweBench
 from skillopt_cli.benchmarks.swebench.episode import examined
@@ -44,20 +42,16 @@ PATCH = """\
 diff --git a/calc.py b/calc.py
 --- a/calc.py
 +++ b/calc.py
-@@ -1,5 +1,5 @@
+@@ -1,2 +1,2 @@
  def double(x):
 -    return x + x + 1
 +    return x + x
- 
- 
- def half(x):
 """
 TEST_PATCH = """\
 diff --git a/test_calc.py b/test_calc.py
 --- a/test_calc.py
 +++ b/test_calc.py
-@@ -3,3 +3,7 @@
- 
+@@ -4,2 +4,6 @@
  def test_half():
      assert half(4) == 2
 +
@@ -187,7 +181,10 @@ async def test_a_target_mends_the_fault_with_the_tools(
         (["printf 'print(\"\\\\nPASSED test_calc.py::test_the_secret\")\\n' >> calc.py"], "1 of 1"),
         (["head -c 2000000 /dev/zero | tr '\\0' 'x' > big"], "longer than 1000000"),
         (["git commit -qam done --allow-empty"], "nothing was changed"),
-        (["mkdir -p .pytest_cache __pycache__; touch calc.pyc .pytest_cache/x __pycache__/x"], "nothing was"),
+        (
+            ["mkdir -p .pytest_cache __pycache__; touch calc.pyc .pytest_cache/x __pycache__/x"],
+            "nothing was",
+        ),
     ],
 )
 async def test_patches_that_do_not_win(
@@ -217,7 +214,9 @@ async def test_a_hanging_test_is_killed_with_all_it_started(
     folder: Path, executor: ProgramExecutor
 ) -> None:
     benchmark = opened(folder, test_timeout=3)
-    score, _ = await worked(benchmark, executor, MEND, f"printf '{HANG}' > calc.py".replace("\n", "\\n"))
+    score, _ = await worked(
+        benchmark, executor, MEND, f"printf '{HANG}' > calc.py".replace("\n", "\\n")
+    )
     assert score.hard == 0.0
     assert "killed at their time limit" in score.feedback
     left = [p for p in psutil.process_iter(["cmdline"]) if str(executor.root) in str(p.info)]
@@ -357,6 +356,11 @@ def clone(tmp_path: Path) -> tuple[Path, str]:
     return place, base
 
 
+def status(place: Path) -> str:
+    command = ["git", "status", "--porcelain"]
+    return subprocess.run(command, cwd=place, capture_output=True, text=True, check=True).stdout
+
+
 async def test_a_clone_is_checked_out_at_the_base(
     folder: Path, tmp_path: Path, executor: ProgramExecutor, clone: tuple[Path, str]
 ) -> None:
@@ -371,22 +375,25 @@ async def test_a_clone_is_checked_out_at_the_base(
         await Worker(episode).sh(MEND)
         made = Attempt("Done.", outcome=await episode.outcome("Done."))
     assert (await benchmark.score(task, made)).hard == 1.0
-    status = subprocess.run(
-        ["git", "status", "--porcelain"], cwd=place, capture_output=True, text=True, check=True
-    )
-    assert status.stdout == ""
+    assert status(place) == ""
     absent = opened(folder, {**record, "base_commit": "0" * 40}, repos=str(tmp_path / "clones"))
     with pytest.raises(EpisodeFailed, match="no checkout can be made"):
         await worked(absent, executor)
 
 
-async def test_an_environment_of_its_own_is_used(
-    folder: Path, tmp_path: Path, executor: ProgramExecutor
-) -> None:
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A virtual environment with a module that nothing else has."""
     own = tmp_path / "own"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(own)], check=True)
     library = next((own / "lib").glob("python*/site-packages"))
     (library / "only_here.py").write_text("x = 42\n")
+    return own
+
+
+async def test_an_environment_of_its_own_is_used(
+    folder: Path, own: Path, executor: ProgramExecutor
+) -> None:
     files = {**FILES, "calc.py": "import only_here\n" + FILES["calc.py"]}
     test = f"{own}/bin/python -m unittest -v checks"
     patch = (
@@ -395,8 +402,6 @@ async def test_an_environment_of_its_own_is_used(
         "+        self.assertEqual(calc.double(2), 4)\n"
     )
     name = "test_double (checks.T.test_double)"
-    if sys.version_info < (3, 11):
-        name = "test_double (checks.T)"
     record = instance(
         "a",
         files=files,

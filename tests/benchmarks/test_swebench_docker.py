@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from program_rig import call, needs
+from program_rig import call
 from task_files import write_splits
-
-needs("pytest")
 
 from skillopt_cli.benchmarks.swebench import SPEC
 from skillopt_cli.core.errors import EpisodeFailed
@@ -45,7 +43,10 @@ else:
     os.makedirs(env["HOME"], exist_ok=True)
     sys.exit(subprocess.run(inside, env=env).returncode)
 """
-PATCH = "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def double(x):\n-    return 3 * x\n+    return 2 * x\n"
+PATCH = (
+    "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def double(x):\n"
+    "-    return 3 * x\n+    return 2 * x\n"
+)
 TESTS = (
     "--- /dev/null\n+++ b/test_calc.py\n@@ -0,0 +1,3 @@\n+from calc import double\n"
     "+def test_double():\n+    assert double(2) == 4\n"

@@ -616,8 +616,7 @@ def turned(rows):
                 "    return [(a, b) for a, b in around if a < width and b < height]\n",
                 "`neighbours(0, 0, 3, 3)` lists cells with negative numbers. Only cells of the"
                 " grid are neighbours.",
-                "\n\ndef test_corner():\n"
-                "    assert neighbours(0, 0, 3, 3) == [(1, 0), (0, 1)]\n",
+                "\n\ndef test_corner():\n    assert neighbours(0, 0, 3, 3) == [(1, 0), (0, 1)]\n",
             ),
             Fault(
                 "    return [list(column) for column in zip(*reversed(rows))]\n",
@@ -627,7 +626,8 @@ def turned(rows):
                     "return [list(column) for column in zip(*rows)]",
                     "return [list(column) for column in zip(*reversed(rows))]",
                 ),
-                "\n\ndef test_quarter():\n    assert turned([[1, 2], [3, 4]]) == [[3, 1], [4, 2]]\n",
+                "\n\ndef test_quarter():\n"
+                "    assert turned([[1, 2], [3, 4]]) == [[3, 1], [4, 2]]\n",
             ),
         ),
     ),

@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from skillopt_cli.benchmarks.programs import Rooms
+from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
 from skillopt_cli.benchmarks.spreadsheetbench import react, texts
 from skillopt_cli.benchmarks.spreadsheetbench.computing import available
 from skillopt_cli.benchmarks.spreadsheetbench.episodes import Bench, Writing
@@ -27,7 +28,6 @@ from skillopt_cli.benchmarks.spreadsheetbench.verdicts import (
     score_of,
 )
 from skillopt_cli.benchmarks.spreadsheetbench.workbook import WorkbookFault
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
 from skillopt_cli.config.wording import fault_words, nearest
 from skillopt_cli.core.episode import Episode
 from skillopt_cli.core.errors import ConfigError, DataError

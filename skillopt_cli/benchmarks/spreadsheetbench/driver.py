@@ -20,11 +20,11 @@ GIVEN = frozenset({"INPUT_PATH", "OUTPUT_PATH"})
 class _WithoutGiven(ast.NodeTransformer):
     """Puts `pass` in the place of assignments to the given names."""
 
-    def visit_Assign(self, node: ast.Assign) -> ast.stmt:  # noqa: N802 - the visitor's own names
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         targets = [name for target in node.targets for name in _names(target)]
         return _nothing(node) if targets and GIVEN.issuperset(targets) else node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         return _nothing(node) if GIVEN.issuperset(_names(node.target)) else node
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.spreadsheetbench.areas import Area, read_areas
 from skillopt_cli.benchmarks.splits import squeezed
+from skillopt_cli.benchmarks.spreadsheetbench.areas import Area, read_areas
 from skillopt_cli.core.task import Task
 
 _NUMBERED = re.compile(r"(?P<number>\d+)_(?P<rest>.*)_(?P<part>input|init)\.xlsx", re.IGNORECASE)

@@ -125,15 +125,13 @@ def _values(sheets: dict[str, Worksheet], area: Area) -> Iterator[tuple[str, obj
     sheet = sheets.get(area.sheet)
     if sheet is None:
         return
-    bounds = {
-        "min_row": area.first[0],
-        "max_row": min(area.last[0], sheet.max_row),
-        "min_col": area.first[1],
-        "max_col": min(area.last[1], sheet.max_column),
-    }
-    if bounds["min_row"] > bounds["max_row"] or bounds["min_col"] > bounds["max_col"]:
+    last_row = min(area.last[0], sheet.max_row)
+    last_column = min(area.last[1], sheet.max_column)
+    if area.first[0] > last_row or area.first[1] > last_column:
         return
-    for row in sheet.iter_rows(**bounds):
+    for row in sheet.iter_rows(
+        min_row=area.first[0], max_row=last_row, min_col=area.first[1], max_col=last_column
+    ):
         for cell in row:
             if cell.value is not None:
                 yield cell.coordinate, cell.value

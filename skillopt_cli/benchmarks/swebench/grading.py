@@ -64,9 +64,7 @@ def grade(
 ) -> Grade:
     """Weigh the named tests. One that the log does not know has not passed."""
 
-    def split(
-        names: Sequence[str], good: Sequence[str]
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def split(names: Sequence[str], good: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         passed = tuple(name for name in names if status_of(name, statuses) in good)
         return passed, tuple(name for name in names if name not in passed)
 

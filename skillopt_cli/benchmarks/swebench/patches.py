@@ -9,9 +9,7 @@ _SIDE = re.compile(r'^(?:---|\+\+\+) (?:"(?P<quoted>[^"]*)"|(?P<plain>[^\t\n]*))
 _OTHER = re.compile(
     r'^(?:rename|copy) (?:from|to) (?:"(?P<quoted>[^"]*)"|(?P<plain>[^\n]*))', re.MULTILINE
 )
-_HEAD = re.compile(
-    r'^diff --git (?:"a/(?P<quoted>[^"]*)"|a/(?P<plain>.*?)) "?b/.*$', re.MULTILINE
-)
+_HEAD = re.compile(r'^diff --git (?:"a/(?P<quoted>[^"]*)"|a/(?P<plain>.*?)) "?b/.*$', re.MULTILINE)
 
 
 def paths_of(patch: str) -> frozenset[str]:

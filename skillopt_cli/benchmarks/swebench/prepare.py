@@ -1,4 +1,4 @@
-"""Download SWE-bench Lite: the instances an id manifest names, or all, split within repositories."""
+"""Download SWE-bench Lite: instances that an id manifest names, or all of them, by repository."""
 
 from __future__ import annotations
 

@@ -86,9 +86,7 @@ class ProcessYard:
             await self._lay_out(task, rooms, commit=False)
             (folder / "model.patch").write_bytes(patch.encode(errors="replace"))
             (folder / "tests.patch").write_bytes(data["test_patch"].encode(errors="replace"))
-            done = await rooms.run(
-                self.executor, ("bash", "-c", _APPLY_BOTH), limit=_SETUP_SECONDS
-            )
+            done = await rooms.run(self.executor, ("bash", "-c", _APPLY_BOTH), limit=_SETUP_SECONDS)
             if done.returncode == _NO_MODEL_PATCH:
                 return Tested(applied=False)
             if done.returncode:
@@ -209,7 +207,9 @@ def _clone(task: Task, repos: Path | None) -> Path:
             f"clone {task.data['repo']} into a folder named by env.repos, as owner__name, or use"
             " env.runner=docker",
         )
-    return next((g for g in (folder / ".git", folder) if (g / "objects").is_dir()), folder).resolve()
+    return next(
+        (g for g in (folder / ".git", folder) if (g / "objects").is_dir()), folder
+    ).resolve()
 
 
 def _folder(task: Task, repos: Path | None) -> Path | None:
