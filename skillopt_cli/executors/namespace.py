@@ -89,7 +89,8 @@ class NamespaceExecutor(ProgramExecutor):
         if program is None:
             raise unstartable(job.argv[0], job.cwd, "there is no such program")
         argv = [str(Path(program).absolute()), *job.argv[1:]]
-        wished = {end for path in self._sight.readable for end in (path, path.resolve())}
+        shown = self._sight.readable | job.readable
+        wished = {end for path in shown for end in (path.absolute(), path.resolve())}
         reads = {*wished, *_named_in(argv), *needed_by(Path(argv[0]), search)}
         own = {"HOME": str(job.home), "TMPDIR": "/tmp"}
         return Launch(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ class Job:
         environment: all it sees; HOME and TMPDIR are still to be named, unless they are.
         limit: seconds.
         own: an existing folder of this very run, which holds `home` and `temporary`.
+        readable: what it may read that it would not see otherwise.
     """
 
     argv: Sequence[str]
@@ -34,6 +35,7 @@ class Job:
     limit: float
     reach: Reach | None
     own: Path
+    readable: frozenset[Path] = frozenset()
 
     @property
     def home(self) -> Path:
@@ -84,6 +86,7 @@ class ProgramExecutor(ABC):
         limit: float,
         environment: Mapping[str, str] | None = None,
         reach: Reach | None = None,
+        readable: Collection[Path] = (),
     ) -> Finished:
         """See `Executor.run`."""
         async with fresh_folder(self.root, "run") as own:
@@ -96,6 +99,7 @@ class ProgramExecutor(ABC):
                 limit=limit,
                 reach=reach,
                 own=own,
+                readable=frozenset(readable),
             )
             job.home.mkdir()
             job.temporary.mkdir()

@@ -5,7 +5,7 @@ Abilities are declared as data (`needs`, `offers`, `roles`) and checked when a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,6 +178,7 @@ class Executor(Protocol):
         limit: float,
         environment: Mapping[str, str] | None = None,
         reach: Reach | None = None,
+        readable: Collection[Path] = (),
     ) -> Finished:
         """Run a program to its end; nothing it started is left afterwards.
 
@@ -189,6 +190,9 @@ class Executor(Protocol):
             environment: what it sees beyond the few harmless variables that every program sees.
                 HOME and TMPDIR are fresh folders of this very run unless named here.
             reach: what it may connect to where the executor keeps the network from it.
+            readable: files and folders it may read beyond the system's and its own installation,
+                such as the packages an interpreter finds elsewhere. What is the run's own stays
+                hidden although it lies in one of them. As `argv`, from configuration only.
 
         Raises:
             BackendError: it could not be started.

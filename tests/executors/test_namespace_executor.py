@@ -261,3 +261,43 @@ def test_a_trial_that_says_nothing_counts_as_well(tmp_path: Path) -> None:
 def test_only_the_isolating_executor_says_so(isolated: MakeExecutor, local: MakeExecutor) -> None:
     assert isolated().isolates and isinstance(isolated(), NamespaceExecutor)
     assert not local().isolates
+
+
+async def test_a_run_can_be_shown_more(either: MakeExecutor, tmp_path: Path) -> None:
+    """As packages that an interpreter finds elsewhere; a link is shown with what it leads to."""
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "module.py").write_text("x = 42\n")
+    (tmp_path / "link").symlink_to(real)
+    executor = either()
+    code = (
+        f"import sys; sys.path.append({str(tmp_path / 'link')!r}); import module; print(module.x)"
+    )
+    async with executor.workspace("t") as folder:
+        done = await executor.run(
+            python(code), cwd=folder, limit=30, readable=[tmp_path / "link", tmp_path / "none"]
+        )
+    assert done.stdout == "42\n", done.stderr
+
+
+async def test_what_is_shown_to_one_run_is_read_only_and_not_shown_to_the_next(
+    isolated: MakeExecutor, tmp_path: Path
+) -> None:
+    shown = tmp_path / "shown"
+    (shown / "secret").mkdir(parents=True)
+    (shown / "secret" / "x").write_text("hidden")
+    (shown / "y").write_text("y")
+    executor = isolated(sight=Sight(hidden=frozenset({shown / "secret"})))
+    code = (
+        "import os, sys\n"
+        "print(os.path.exists(sys.argv[1] + '/y'), os.path.exists(sys.argv[1] + '/secret/x'))\n"
+        "try: open(sys.argv[1] + '/z', 'w')\n"
+        "except OSError as error: print(type(error).__name__)"
+    )
+    said = []
+    async with executor.workspace("t") as folder:
+        for readable in ([shown], []):
+            argv = python(code, str(shown))
+            done = await executor.run(argv, cwd=folder, limit=30, readable=readable)
+            said.append(done.stdout.split())
+    assert said == [["True", "False", "OSError"], ["False", "False", "FileNotFoundError"]]

@@ -10,6 +10,8 @@ from typing import Protocol
 from skillopt_cli.backends.simulated.players.actions import ActionPlayer
 from skillopt_cli.backends.simulated.players.choice import ChoicePlayer
 from skillopt_cli.backends.simulated.players.looking import LookingPlayer
+from skillopt_cli.backends.simulated.players.repositories import RepositoryPlayer
+from skillopt_cli.backends.simulated.players.workbooks import WorkbookPlayer
 from skillopt_cli.core.task import ChatReply, ChatRequest
 
 
@@ -25,7 +27,13 @@ class Player(Protocol):
         ...
 
 
-PLAYERS: tuple[Player, ...] = (LookingPlayer(), ChoicePlayer(), ActionPlayer())
+PLAYERS: tuple[Player, ...] = (
+    WorkbookPlayer(),
+    RepositoryPlayer(),
+    LookingPlayer(),
+    ChoicePlayer(),
+    ActionPlayer(),
+)
 """The first one that plays a request does."""
 
 

@@ -1,0 +1,28 @@
+"""The settings of the spreadsheetbench benchmark."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+NAME = "spreadsheetbench"
+Mode = Literal["single", "multi", "react"]
+
+
+class SpreadsheetOptions(BaseModel):
+    """The `env.*` keys of the spreadsheetbench benchmark."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
+
+    mode: Mode = "multi"
+    """single: one script; multi: scripts until one runs; react: tools in a working folder."""
+    max_turns: int = Field(30, ge=1)
+    """Replies at most, in the modes multi and react."""
+    script_timeout: float = Field(120.0, gt=0)
+    """Seconds a script may take."""
+    gold_feedback: bool = True
+    """In mode multi, tell a wrong script of a *train* task which cells are wrong, as the published
+    runs do; selection and test never hear of it."""
+    workbooks: str = ""
+    """Folder in which the records' `spreadsheet_path` is looked up, beside that of the tasks."""

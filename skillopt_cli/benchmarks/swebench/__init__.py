@@ -1,0 +1,5 @@
+"""SWE-bench: faults of repositories mended with tools, with a bundled sample."""
+
+from skillopt_cli.benchmarks.swebench.benchmark import SPEC, SweBench
+
+__all__ = ["SPEC", "SweBench"]

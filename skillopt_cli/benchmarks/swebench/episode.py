@@ -1,0 +1,94 @@
+"""An attempt at an instance, and what became of its patch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from skillopt_cli.benchmarks.programs import clipped
+from skillopt_cli.benchmarks.swebench.grading import grade, read_log, status_of
+from skillopt_cli.benchmarks.swebench.patches import paths_of
+from skillopt_cli.benchmarks.swebench.sites import LARGEST_PATCH, Site, Yard, kept_apart
+from skillopt_cli.benchmarks.swebench.tools import Tools
+from skillopt_cli.benchmarks.toolbox import Toolbox
+from skillopt_cli.core.episode import Heard, ToolCall, ToolResult
+from skillopt_cli.core.score import Private, Score
+from skillopt_cli.core.task import Task
+
+_LOG_LENGTH = 20_000
+
+
+class Mending:
+    """The episode of an attempt; see `core.episode.Episode`."""
+
+    def __init__(self, task: Task, yard: Yard, site: Site, limit: float) -> None:
+        self._task = task
+        self._yard = yard
+        self._site = site
+        self._toolbox = Toolbox(Tools(site, limit).offers)
+
+    async def use(self, call: ToolCall) -> ToolResult:
+        """Run a tool."""
+        return await self._toolbox.use(call)
+
+    async def hear(self, reply: str) -> Heard | None:
+        """A reply without tool calls ends the attempt."""
+        return None
+
+    async def outcome(self, answer: str) -> Mapping[str, Any]:
+        """The patch, and what the tests say of it."""
+        changes = await self._site.changes()
+        return await examined(self._task, self._yard, changes.patch, changes.paths)
+
+
+async def examined(
+    task: Task, yard: Yard, patch: str, paths: tuple[str, ...] | None = None
+) -> Mapping[str, Any]:
+    """What the tests say of a patch, as an attempt leaves it behind.
+
+    Args:
+        paths: the files it touches, where that is known better than from its text.
+
+    Raises:
+        EpisodeFailed: it cannot be found out through no fault of the patch.
+    """
+    data = task.data
+    if len(patch) > LARGEST_PATCH:
+        return {"patch": "", "refused": f"the patch is longer than {LARGEST_PATCH} characters"}
+    left: dict[str, Any] = {"patch": patch}
+    if not patch.strip():
+        return {**left, "refused": "nothing was changed"}
+    touched = kept_apart(sorted(paths_of(patch)) if paths is None else paths, data["test_patch"])
+    if touched:
+        return {**left, "refused": f"the patch touches {len(touched)} of the tests' own files"}
+    tested = await yard.tested(task, patch)
+    if not tested.applied:
+        return {**left, "refused": "the patch cannot be applied"}
+    statuses = read_log(tested.log, tested.code)
+    named = (*data["fail_to_pass"], *data["pass_to_pass"])
+    known = {name: status for name in named if (status := status_of(name, statuses))}
+    return {
+        **left,
+        "statuses": known,
+        "late": tested.late,
+        "log": clipped(tested.log, _LOG_LENGTH),
+    }
+
+
+def score_of(task: Task, outcome: Mapping[str, Any]) -> Score:
+    """1 when every named test passes, else 0, as published; the tests themselves stay private."""
+    data = task.data
+    if "statuses" not in outcome:
+        why = outcome.get("refused", "there is no patch")
+        return Score(0.0, 0.0, f"swebench unresolved: {why}")
+    found = grade(outcome["statuses"], data["fail_to_pass"], data["pass_to_pass"])
+    if found.resolved and not outcome["late"]:
+        return Score(1.0, 1.0)
+    wrong = [*found.broken, *found.lost]
+    private = Private("\n".join(["not passed:", *wrong, "", outcome["log"]]))
+    told = (
+        f"{len(found.broken)} of {len(data['fail_to_pass'])} hidden tests of the fault fail, and"
+        f" {len(found.lost)} of {len(data['pass_to_pass'])} tests that passed before"
+    )
+    late = "; the tests were killed at their time limit" if outcome["late"] else ""
+    return Score(0.0, 0.0, f"swebench unresolved: {told}{late}", private=private)

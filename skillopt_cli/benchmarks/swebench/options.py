@@ -1,0 +1,28 @@
+"""The settings of the swebench benchmark."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+NAME = "swebench"
+RunnerName = Literal["auto", "process", "docker"]
+
+
+class SweOptions(BaseModel):
+    """The `env.*` keys of the swebench benchmark."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
+
+    max_turns: int = Field(50, ge=1)
+    """Replies at most."""
+    command_timeout: float = Field(60.0, gt=0)
+    """Seconds a command of the target may take."""
+    test_timeout: float = Field(1800.0, gt=0)
+    """Seconds the tests of one instance may take."""
+    runner: RunnerName = "auto"
+    """process: programs of this machine, with the instance's `python`; docker: the published image
+    of the instance; auto: process where the record brings its repository, else docker."""
+    repos: str = ""
+    """Folder of git clones named owner__name, for records that bring no files of their own."""

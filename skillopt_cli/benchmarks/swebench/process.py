@@ -1,0 +1,243 @@
+"""Checkouts in folders of this machine, with programs run by the executor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillopt_cli.benchmarks.confined import inside, plain_bytes, read_text, write_text
+from skillopt_cli.benchmarks.programs import Rooms, installation, packages, python
+from skillopt_cli.benchmarks.swebench.instances import test_command
+from skillopt_cli.benchmarks.swebench.sites import (
+    LARGEST_PATCH,
+    NOISE,
+    Changes,
+    Said,
+    Site,
+    Tested,
+    test_files,
+)
+from skillopt_cli.core.errors import DataError, EpisodeFailed
+from skillopt_cli.core.task import Task
+from skillopt_cli.ports import Executor
+
+_SETUP_SECONDS = 600.0
+_LARGEST_FILE = 2_000_000
+_SHELL = ("bash", "-c", 'eval "$(cat)"')
+"""A command comes by way of standard input: what is in `argv` a program may read."""
+_COMMIT = "git init -q -b base . && git add -A -f . && git commit -q -m base --allow-empty"
+_DIFF = "git diff --cached --no-renames --no-ext-diff --no-textconv --no-color"
+_EXPORT = (
+    'GIT_INDEX_FILE="$PWD/../index" git --git-dir={clone} --work-tree=. checkout -q {commit} -- .'
+)
+_APPLY = "(git apply --whitespace=nowarn ../{0} || patch --batch --fuzz=5 -p1 -i ../{0})"
+_NO_MODEL_PATCH = 10
+_APPLY_BOTH = (
+    f"{_APPLY.format('model.patch')} || exit {_NO_MODEL_PATCH}; {_APPLY.format('tests.patch')}"
+)
+_REPLACE = (
+    "find . -mindepth 1 -maxdepth 1 ! -name .git -exec rm -rf {} + && cp -a ../changed/. ."
+    " && cp ../exclude .git/info/exclude"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessYard:
+    """Checkouts in workspaces of an executor; see `sites.Yard`.
+
+    Attributes:
+        repos: folder of git clones for records that bring no files; None for none.
+        limit: seconds the tests may take.
+    """
+
+    executor: Executor
+    repos: Path | None
+    limit: float
+
+    def has(self, task: Task) -> bool:
+        """Whether an instance's repository is here."""
+        if "files" in task.data:
+            return True
+        folder = _folder(task, self.repos)
+        return folder is not None and folder.is_dir()
+
+    def open(self, task: Task) -> AbstractAsyncContextManager[Site]:
+        """A checkout with one commit: nothing tells what became of the fault later."""
+        return self._open(task)
+
+    @asynccontextmanager
+    async def _open(self, task: Task) -> AsyncIterator[Site]:
+        async with self.executor.workspace("repository") as folder:
+            rooms = Rooms(folder, "/repository").made()
+            await self._lay_out(task, rooms, commit=True)
+            yield _Checkout(self, task, rooms)
+
+    async def tested(self, task: Task, patch: str) -> Tested:
+        """See `Yard.tested`."""
+        data = task.data
+        async with self.executor.workspace("tests") as folder:
+            rooms = Rooms(folder, "/repository").made()
+            await self._lay_out(task, rooms, commit=False)
+            (folder / "model.patch").write_bytes(patch.encode(errors="replace"))
+            (folder / "tests.patch").write_bytes(data["test_patch"].encode(errors="replace"))
+            done = await rooms.run(self.executor, ("bash", "-c", _APPLY_BOTH), limit=_SETUP_SECONDS)
+            if done.returncode == _NO_MODEL_PATCH:
+                return Tested(applied=False)
+            if done.returncode:
+                raise EpisodeFailed(f"the test patch of `{task.id}` cannot be applied")
+            files = [name for name in test_files(data) if (rooms.work / name).exists()]
+            command = test_command(data, str(_interpreter(task)), files)
+            done = await rooms.run(
+                self.executor, command, limit=self.limit, readable=_readable(task)
+            )
+        log = rooms.told(f"{done.stdout}\n{done.stderr}")
+        return Tested(True, log, done.timed_out, done.returncode)
+
+    async def shell(self, rooms: Rooms, task: Task, command: str, limit: float) -> Said:
+        """Run a shell command."""
+        # The environment's own programs come first, as where it is activated.
+        folder = shlex.quote(str(_interpreter(task).parent))
+        done = await rooms.run(
+            self.executor,
+            _SHELL,
+            stdin=f'export PATH={folder}:"$PATH"\n{command}',
+            limit=limit,
+            readable=_readable(task),
+        )
+        said = "\n".join(part.rstrip("\n") for part in (done.stdout, done.stderr) if part.strip())
+        return Said(rooms.told(said), done.returncode, done.timed_out)
+
+    async def changed(self, task: Task, work: Path) -> Changes:
+        """How a folder differs from the repository, found where its programs never wrote."""
+        async with self.executor.workspace("difference") as folder:
+            rooms = Rooms(folder).made()
+            (folder / "exclude").write_text("\n".join(NOISE), encoding="utf-8")
+            (folder / "changed").mkdir()
+            await asyncio.to_thread(_copy, work, folder / "changed")
+            script = (
+                f"{_REPLACE} && git add -A . && {_DIFF} --name-only -z HEAD > ../paths"
+                f" && {_DIFF} --binary HEAD > ../patch"
+            )
+            await self._lay_out(task, rooms, commit=True, then=script)
+            patch = plain_bytes(folder / "patch", 4 * LARGEST_PATCH)
+            paths = (folder / "paths").read_bytes()
+        if patch is None:
+            return Changes("x" * (LARGEST_PATCH + 1), ())
+        names = tuple(os.fsdecode(name) for name in paths.split(b"\0") if name)
+        return Changes(patch.decode(errors="replace"), names)
+
+    async def _lay_out(self, task: Task, rooms: Rooms, *, commit: bool, then: str = "") -> None:
+        """Fill the working folder with the repository as it was.
+
+        Args:
+            then: a script to run there afterwards.
+        """
+        files = task.data.get("files")
+        steps = [step for step in (_COMMIT if commit else "", then) if step]
+        clone = None if files is not None else _clone(task, self.repos)
+        if files is not None:
+            await asyncio.to_thread(_write, rooms.work, files)
+        else:
+            where = shlex.quote(str(clone)), shlex.quote(task.data["base_commit"] or "HEAD")
+            steps.insert(0, _EXPORT.format(clone=where[0], commit=where[1]))
+        if steps:
+            readable = [clone] if clone else []
+            await self._must(rooms, " && ".join(steps), "no checkout can be made", readable)
+
+    async def _must(
+        self, rooms: Rooms, script: str, what: str, readable: Sequence[Path] = ()
+    ) -> None:
+        done = await rooms.run(
+            self.executor, ("bash", "-c", script), limit=_SETUP_SECONDS, readable=readable
+        )
+        if done.returncode:
+            said = " ".join((done.stderr or done.stdout).split())[-300:]
+            raise EpisodeFailed(f"{what}: {said}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Checkout:
+    """See `sites.Site`."""
+
+    yard: ProcessYard
+    task: Task
+    rooms: Rooms
+
+    async def run(self, command: str, limit: float) -> Said:
+        return await self.yard.shell(self.rooms, self.task, command, limit)
+
+    async def read(self, name: str) -> str:
+        return await asyncio.to_thread(read_text, self.rooms.work, name, _LARGEST_FILE)
+
+    async def write(self, name: str, text: str) -> None:
+        await asyncio.to_thread(write_text, self.rooms.work, name, text)
+
+    async def changes(self) -> Changes:
+        inside(self.rooms.work, ".")
+        return await self.yard.changed(self.task, self.rooms.work)
+
+
+def _interpreter(task: Task) -> Path:
+    """The Python of an instance's environment; this program's own where none is named."""
+    return Path(task.data.get("python") or python())
+
+
+def _readable(task: Task) -> frozenset[Path]:
+    """What programs of the environment need."""
+    own = "python" in task.data
+    return installation(_interpreter(task)) | (frozenset() if own else packages("pytest"))
+
+
+def _clone(task: Task, repos: Path | None) -> Path:
+    """The folder of git's that holds an instance's repository.
+
+    Raises:
+        DataError: there is none.
+    """
+    folder = _folder(task, repos)
+    if folder is None or not folder.is_dir():
+        raise DataError(
+            f"the instance `{task.id}` has no repository here: {folder or 'none is named'}",
+            f"clone {task.data['repo']} into a folder named by env.repos, as owner__name, or use"
+            " env.runner=docker",
+        )
+    return next(
+        (g for g in (folder / ".git", folder) if (g / "objects").is_dir()), folder
+    ).resolve()
+
+
+def _folder(task: Task, repos: Path | None) -> Path | None:
+    """Where an instance's clone should be; None when that is not said."""
+    if named := task.data.get("repo_dir"):
+        return Path(named)
+    return repos / task.data["repo"].replace("/", "__") if repos else None
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Files, folders and links, which are not followed; nothing of git's, and nothing odder."""
+    with os.scandir(source) as entries:
+        for entry in entries:
+            place = target / entry.name
+            if entry.name == ".git":
+                continue
+            if entry.is_symlink():
+                place.symlink_to(Path(entry.path).readlink())
+            elif entry.is_dir():
+                place.mkdir()
+                _copy(Path(entry.path), place)
+            elif entry.is_file():
+                shutil.copyfile(entry.path, place)
+                place.chmod(0o755 if entry.stat().st_mode & 0o100 else 0o644)
