@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from dataclasses import replace
 from weakref import WeakValueDictionary
 
@@ -26,7 +25,7 @@ class Recorded(Wrapper):
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         """The journaled reply, else the inner one."""
-        key = call_key(self.fingerprint, request)
+        key = request.key(self.fingerprint)
         lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
             known = self._store.recall_call(key)
@@ -35,8 +34,3 @@ class Recorded(Wrapper):
             reply = replace(await self._inner.chat(request), limits=None)
             self._store.remember_call(key, reply)
             return reply
-
-
-def call_key(fingerprint: str, request: ChatRequest) -> str:
-    """Hex SHA-256 of who is asked and what."""
-    return hashlib.sha256(f"{fingerprint}\n{request.identity}".encode()).hexdigest()

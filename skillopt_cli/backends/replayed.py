@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from skillopt_cli.backends.recorded import call_key
 from skillopt_cli.core.errors import BackendError, NotRecorded
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.task import ChatReply, ChatRequest
@@ -47,7 +46,7 @@ class Replayed:
             BackendError: the recorded failure.
             NotRecorded: the recording does not hold this call.
         """
-        outcomes = self._script.outcomes.get(call_key(self.fingerprint, request))
+        outcomes = self._script.outcomes.get(request.key(self.fingerprint))
         if not outcomes:
             raise NotRecorded(
                 f"the {self._role} was asked something in stage `{request.stage}` that"

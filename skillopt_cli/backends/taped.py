@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from skillopt_cli.backends.recorded import call_key
 from skillopt_cli.backends.wrapper import Wrapper
 from skillopt_cli.core.errors import BackendError, RequestRefused, TransientError
 from skillopt_cli.core.events import Role
@@ -51,7 +50,7 @@ class Taped(Wrapper):
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         """The inner reply, noted; so is a failure that a run goes on without."""
-        key = call_key(self.fingerprint, request)
+        key = request.key(self.fingerprint)
         try:
             reply = await self._inner.chat(request)
         except (TransientError, RequestRefused) as error:

@@ -253,6 +253,10 @@ class ChatRequest:
         )
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
+    def key(self, fingerprint: str) -> str:
+        """Hex SHA-256 of who is asked and what: the call's name in a journal."""
+        return hashlib.sha256(f"{fingerprint}\n{self.identity}".encode()).hexdigest()
+
 
 def _identity(message: Message) -> tuple[object, ...]:
     """What of a message can alter the reply; a picture counts by its bytes, not by its place."""

@@ -12,6 +12,8 @@ from skillopt_cli.ports import Judged
 from skillopt_cli.stages.run import Run
 
 STAGE = "judge"
+TRIES = 2
+"""A verdict that cannot be read is asked for once more."""
 AGAIN = Message("user", "That could not be read. Give the verdict alone, in the form asked for.")
 
 
@@ -46,14 +48,17 @@ async def _verdict(  # noqa: PLR0913 - what is judged, and which draw of the jud
 ) -> Score:
     if run.judge is None:
         raise ValueError(f"benchmark {benchmark.name!r} is judged, and the run has no judge")
-    messages = asked
-    for turn in range(2):
+    messages, turn, tries = asked, 0, 0
+    while tries < TRIES:
         request = ChatRequest(messages, stage=STAGE, draw=draw, turn=turn)
+        # What the journal holds was a try of an earlier process, and is none of this one's.
+        known = run.store.recall_call(request.key(run.judge.fingerprint)) is not None
         reply = await run.judge.chat(request)
         score = benchmark.hear_judge(task, made, reply.text)
         if score is not None:
             return score
         messages = (*asked, Message("assistant", reply.text), AGAIN)
+        turn, tries = turn + 1, tries + (not known)
     said = " ".join(reply.text.split())[:200]
     raise ServerFailed(f'its reply could not be read: "{said}"')
 

@@ -9,7 +9,7 @@ from skillopt_cli.backends.budget import Budget, Past
 from skillopt_cli.backends.doors import Doors
 from skillopt_cli.backends.metered import Metered
 from skillopt_cli.backends.pacing import Paced, Pacer
-from skillopt_cli.backends.recorded import Recorded, call_key
+from skillopt_cli.backends.recorded import Recorded
 from skillopt_cli.backends.retrying import Retrying
 from skillopt_cli.backends.stack import CallPolicy, Shared, stack
 from skillopt_cli.backends.time_limited import TimeLimited
@@ -317,7 +317,7 @@ async def test_what_can_alter_a_reply_is_in_the_key(other):
     recorded = Recorded(ScriptedChat(["one", "two"]), journal)
     assert (await recorded.chat(ask())).text == "one"
     assert (await recorded.chat(other)).text == "two"
-    assert call_key("a", ask()) != call_key("b", ask())
+    assert ask().key("a") != ask().key("b")
 
 
 async def test_equal_requests_at_the_same_time_are_one_call():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillopt_cli.backends.recorded import Recorded, call_key
+from skillopt_cli.backends.recorded import Recorded
 from skillopt_cli.backends.replayed import Replayed, Script
 from skillopt_cli.backends.taped import Tape, Taped
 from skillopt_cli.core.errors import AuthFailed, NotRecorded, RequestRefused, ServerFailed
@@ -36,14 +36,14 @@ async def test_a_tape_holds_each_call_once_with_its_first_use() -> None:
     await model.chat(request("q", "rollout"))
     await model.chat(request("q", "measure"))
     (key,) = tape.uses
-    assert key == call_key("m/1", request("q"))
+    assert key == request("q").key("m/1")
     assert (tape.uses[key].role, tape.uses[key].stage) == ("target", "rollout")
     assert model.offers == frozenset({"images"})
 
 
 async def test_a_use_that_was_unknown_is_filled_in() -> None:
     tape = Tape()
-    key = call_key("m/1", request("q"))
+    key = request("q").key("m/1")
     tape.note_all([key, "other"])
     await Taped(Answering(ChatReply("a")), "target", tape).chat(request("q"))
     assert [tape.uses[k].role for k in (key, "other")] == ["target", None]
@@ -64,7 +64,7 @@ async def test_failures_a_run_survives_are_noted_and_others_are_not() -> None:
 
 
 def replayed(**outcomes: list[Exception | ChatReply]) -> Replayed:
-    by_key = {call_key("m/1", request(text)): said for text, said in outcomes.items()}
+    by_key = {request(text).key("m/1"): said for text, said in outcomes.items()}
     script = Script("r.jsonl", by_key, "record it anew")  # type: ignore[arg-type]
     return Replayed("target", "m", "m/1", frozenset({"images"}), script)
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from skillopt_cli.backends.recorded import call_key
 from skillopt_cli.backends.simulated import Simulated
 from skillopt_cli.config.model_section import SimulatedConfig
 from skillopt_cli.core.caps import FLAGS, Use
@@ -78,7 +77,7 @@ class Metering:
     @property
     def keys(self) -> Counter[str]:
         asked = (request for request in self.asked if request.stage != "preflight")
-        return Counter(call_key(self.fingerprint, request) for request in asked)
+        return Counter(request.key(self.fingerprint) for request in asked)
 
 
 class Life:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from skillopt_cli.backends.recorded import call_key
 from skillopt_cli.backends.simulated import Simulated
 from skillopt_cli.config.model_section import SimulatedConfig
 from skillopt_cli.core.events import (
@@ -100,7 +99,7 @@ class Counted:
 
     async def chat(self, request: ChatRequest) -> ChatReply:
         if request.stage != "preflight":
-            self.asked.append(call_key(self.fingerprint, request))
+            self.asked.append(request.key(self.fingerprint))
         await asyncio.sleep(0)
         return await self._inner.chat(request)
 

@@ -230,3 +230,14 @@ async def test_a_run_with_a_judge_trains_on_the_simulated_models() -> None:
     assert await train_session(session) == 0
     assert {e.role for e in log.of(CallMade)} == {"target", "optimizer", "judge"}
     assert all(e.ending != "broken" for e in log.of(RolloutFinished))
+
+
+async def test_a_resume_asks_again_for_a_verdict_that_could_not_be_read() -> None:
+    store = MemoryStore()
+    broken, _ = await roll(court(ScriptedChat(["Well.", "Hm."])), store)
+    assert broken.score is None
+    judge = ScriptedChat(["CORRECT"])
+    made, _ = await roll(court(judge), store)
+    assert made.score is not None
+    assert made.score.hard == 1.0
+    assert [request.turn for request in judge.requests] == [2]
