@@ -77,6 +77,6 @@ def test_it_is_measured_with_a_real_model(name: str, url: str) -> None:
     assert ended.code == 0, ended.err
     (folder,) = Path("outputs", name).iterdir()
     measured = json.loads((folder / "eval_summary.json").read_text(encoding="utf-8"))
-    assert measured["scored"] == measured["n"] == TASKS, measured
+    assert measured["scored"] == measured["n_items"] == TASKS, measured
     # For whoever runs this with -rP: the score, whatever it is.
     sys.stdout.write(f"{name}: hard {measured['hard']:.2f} (n={TASKS})\n")
