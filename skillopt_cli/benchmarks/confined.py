@@ -49,7 +49,7 @@ def plain_bytes(path: Path, most: int) -> bytes | None:
 
 
 def read_text(folder: Path, name: str, most: int) -> str:
-    """A text file's content.
+    """A text file's content; bytes that are not UTF-8 as `write_text` takes them back.
 
     Raises:
         ToolFault: there is no such file, or it cannot be shown.
@@ -61,7 +61,12 @@ def read_text(folder: Path, name: str, most: int) -> str:
     if content is None:
         known = "is too long, or no plain file" if path.exists() else "does not exist"
         raise ToolFault(f"`{name}` {known}.")
-    return content.decode(errors="replace")
+    return content.decode(errors="surrogateescape")
+
+
+def printable(text: str) -> str:
+    """A text of `read_text` as it can be shown."""
+    return text.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def write_text(folder: Path, name: str, text: str) -> None:
@@ -73,8 +78,7 @@ def write_text(folder: Path, name: str, text: str) -> None:
     path = inside(folder, name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Half a surrogate pair, which JSON can hold, is nothing that a file can.
-        content = text.encode(errors="replace")
+        content = _encoded(text)
         # Written afresh: what is there may be a link to a file elsewhere.
         mode = stat.S_IMODE(path.stat().st_mode) if path.is_file() else 0o644
         path.unlink(missing_ok=True)
@@ -82,3 +86,11 @@ def write_text(folder: Path, name: str, text: str) -> None:
         path.chmod(mode)
     except OSError as error:
         raise ToolFault(f"`{name}` cannot be written: {error.strerror}.") from error
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        # Half a surrogate pair, which JSON can hold, is nothing that a file can.
+        return text.encode(errors="replace")

@@ -45,7 +45,8 @@ class Family:
         """
         self._note()
         groups = set[int]()
-        for process in self._noted:
+        # Only of those that still run: another's process may have the number of one that ended.
+        for process in filter(_runs, self._noted):
             with suppress(ProcessLookupError):
                 groups.add(os.getpgid(process.pid))
         if spare_leader:

@@ -314,6 +314,8 @@ async def test_tools_work_in_a_folder(folder: Path, executor: ProgramExecutor) -
         assert await use("bash", cmd=f'python -c "{look}"') == "4"
         assert "Only python" in await use("bash", cmd="ls -l")
         assert "no shell" in await use("bash", cmd="python - << EOF\nprint(1)\nEOF")
+        assert "no shell" in await use("bash", cmd="python -c 'print(1)' && ls")
+        assert await use("bash", cmd="python -c 'print(1 << 2); print(5 > 3)'") == "4\nTrue"
         assert "ended with code 1" in await use("bash", cmd="python -c 'import nothing'")
         assert "outside" in await use("write_file", path="/tmp/x.py", content="")
         assert "outside" in await use("write_file", path="../x.py", content="")

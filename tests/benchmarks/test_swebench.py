@@ -207,6 +207,22 @@ async def test_whatever_was_done_to_git_the_files_count(
     assert "a/.git" not in made.outcome["patch"]
 
 
+async def test_files_that_are_no_utf_8_are_kept(folder: Path, executor: ProgramExecutor) -> None:
+    benchmark = opened(folder)
+    task = benchmark.tasks("train")[0]
+    async with benchmark.episode(task, executor) as episode:
+        use = Worker(episode)
+        await use.sh(MEND)
+        await use.sh("printf '# caf\\xe9\\nx = 1\\n' > old.py")
+        assert await use("read_file", path="old.py") == "    1 # caf\ufffd\n    2 x = 1"
+        await use("edit_file", path="old.py", old="x = 1", new="x = 2 # é")
+        look = "print(open('old.py', 'rb').read())"
+        assert await use.sh(f'python -c "{look}"') == (r"b'# caf\xe9\nx = 2 # \xc3\xa9\n'")
+        made = Attempt("Done.", outcome=await episode.outcome("Done."))
+    assert json.dumps(made.outcome, ensure_ascii=False).encode()
+    assert (await benchmark.score(task, made)).hard == 1.0
+
+
 HANG = "import os, time\nif os.fork() == 0:\n    os.setsid()\ntime.sleep(600)\n"
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from skillopt_cli.executors.family import Family
 from skillopt_cli.executors.programs import ProgramExecutor
 
 MakeExecutor = Callable[..., ProgramExecutor]
@@ -52,3 +55,21 @@ async def test_two_hundred_runs_leave_nothing(
     assert ours() == before
     assert list(executor.root.iterdir()) == []
     assert os.listdir(tmp_path) == [executor.root.name]  # noqa: PTH208 - Path's would need a thread
+
+
+def test_the_number_of_a_process_that_ended_interrupts_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Numbers come round again: by then it is the process of somebody else."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True
+    )
+    family = Family("mark", frozenset())
+    family.led_by(process.pid)
+    assert family.alive()
+    process.communicate(b"\n")
+    hit: list[int] = []
+    monkeypatch.setattr(os, "getpgid", lambda pid: pid)
+    monkeypatch.setattr(os, "killpg", lambda group, number: hit.append(group))
+    family.interrupt(spare_leader=False)
+    assert hit == []

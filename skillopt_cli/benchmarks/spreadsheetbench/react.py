@@ -34,6 +34,7 @@ _SECONDS = 60.0
 _OUTPUT_LENGTH = 4_000
 _LARGEST_SCRIPT = 1_000_000
 _PYTHON = ("python", "python3")
+_SHELL = frozenset({"&&", "||", "|", "&", ";", ">", ">>", "<", "2>&1"})
 # A command's words come by way of standard input: what is in `argv` may be read by the program,
 # and a model shall not choose that.
 _START = (
@@ -178,7 +179,7 @@ def _words(command: str) -> list[str]:
         raise ToolFault(f"The command cannot be read: {error}.") from error
     if not words or words[0] not in _PYTHON:
         raise ToolFault("Only python may be run, as in: python solution.py")
-    if len(words) == 1 or "<<" in command.splitlines()[0]:
+    if len(words) == 1 or any(word in _SHELL or word.startswith("<<") for word in words):
         raise ToolFault("There is no shell: write a file first, or use python -c '...'")
     if any("\0" in word for word in words):
         raise ToolFault("The command holds a zero byte.")

@@ -55,7 +55,8 @@ async def examined(
     data = task.data
     if len(patch) > LARGEST_PATCH:
         return {"patch": "", "refused": f"the patch is longer than {LARGEST_PATCH} characters"}
-    left: dict[str, Any] = {"patch": patch}
+    shown = patch.encode(errors="surrogateescape").decode(errors="replace")
+    left: dict[str, Any] = {"patch": shown}
     if not patch.strip():
         return {**left, "refused": "nothing was changed"}
     touched = kept_apart(sorted(paths_of(patch)) if paths is None else paths, data["test_patch"])

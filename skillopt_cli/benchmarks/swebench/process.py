@@ -31,6 +31,8 @@ _SETUP_SECONDS = 600.0
 _LARGEST_FILE = 2_000_000
 _SHELL = ("bash", "-c", 'eval "$(cat)"')
 """A command comes by way of standard input: what is in `argv` a program may read."""
+_NO_PLUGINS = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
+"""What else is installed beside this program has no part in an instance's tests."""
 _COMMIT = "git init -q -b base . && git add -A -f . && git commit -q -m base --allow-empty"
 _DIFF = "git diff --cached --no-renames --no-ext-diff --no-textconv --no-color"
 _EXPORT = (
@@ -84,7 +86,7 @@ class ProcessYard:
         async with self.executor.workspace("tests") as folder:
             rooms = Rooms(folder, "/repository").made()
             await self._lay_out(task, rooms, commit=False)
-            (folder / "model.patch").write_bytes(patch.encode(errors="replace"))
+            (folder / "model.patch").write_bytes(patch.encode(errors="surrogateescape"))
             (folder / "tests.patch").write_bytes(data["test_patch"].encode(errors="replace"))
             done = await rooms.run(self.executor, ("bash", "-c", _APPLY_BOTH), limit=_SETUP_SECONDS)
             if done.returncode == _NO_MODEL_PATCH:
@@ -93,6 +95,8 @@ class ProcessYard:
                 raise EpisodeFailed(f"the test patch of `{task.id}` cannot be applied")
             files = [name for name in test_files(data) if (rooms.work / name).exists()]
             command = test_command(data, str(_interpreter(task)), files)
+            if "python" not in data:
+                command = ["env", _NO_PLUGINS, *command]
             done = await rooms.run(
                 self.executor, command, limit=self.limit, readable=_readable(task)
             )
@@ -103,10 +107,11 @@ class ProcessYard:
         """Run a shell command."""
         # The environment's own programs come first, as where it is activated.
         folder = shlex.quote(str(_interpreter(task).parent))
+        plugins = "" if "python" in task.data else _NO_PLUGINS
         done = await rooms.run(
             self.executor,
             _SHELL,
-            stdin=f'export PATH={folder}:"$PATH"\n{command}',
+            stdin=f'export PATH={folder}:"$PATH" {plugins}\n{command}',
             limit=limit,
             readable=_readable(task),
         )
@@ -130,7 +135,8 @@ class ProcessYard:
         if patch is None:
             return Changes("x" * (LARGEST_PATCH + 1), ())
         names = tuple(os.fsdecode(name) for name in paths.split(b"\0") if name)
-        return Changes(patch.decode(errors="replace"), names)
+        # Not every file is UTF-8; a patch must keep its bytes.
+        return Changes(patch.decode(errors="surrogateescape"), names)
 
     async def _lay_out(self, task: Task, rooms: Rooms, *, commit: bool, then: str = "") -> None:
         """Fill the working folder with the repository as it was.

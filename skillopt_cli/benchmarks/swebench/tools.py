@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from skillopt_cli.benchmarks.confined import printable
 from skillopt_cli.benchmarks.programs import clipped
 from skillopt_cli.benchmarks.swebench.sites import Site
 from skillopt_cli.benchmarks.toolbox import Offer, ToolFault
@@ -77,7 +78,8 @@ class Tools:
         return ToolResult("\n".join(parts), failed=said.late or said.code != 0)
 
     async def _read(self, arguments: Lines) -> str:
-        lines = (await self._site.read(arguments.path)).splitlines()
+        text = printable(await self._site.read(arguments.path))
+        lines = text.removesuffix("\n").split("\n") if text else []
         last = min(arguments.last or len(lines), len(lines), arguments.first + _LINES - 1)
         chosen = lines[arguments.first - 1 : last]
         if not chosen:
