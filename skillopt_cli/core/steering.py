@@ -64,9 +64,10 @@ class Steering:
             case PausePlanned():
                 return replace(self, planned=True)
             case RunPaused(at=at):
-                return replace(self, planned=False, paused=at)
+                return replace(self, planned=self.planned and at == "now", paused=at)
             case RunContinued():
-                return replace(self, planned=False, paused=None)
+                # A pause that is planned on top of another outlives that one.
+                return replace(self, planned=self.planned and self.paused is not None, paused=None)
             case StopRequested():
                 return replace(self, stopping=True)
             case HintGiven():

@@ -153,9 +153,9 @@ class Controller:
     def _pause(self, at: PausePoint) -> str:
         if self._steering.stopping:
             raise UsageError("the run is stopping", "`skillopt resume RUN` takes it up again")
-        if self._steering.paused is not None:
-            raise UsageError("the run is paused already", "`skillopt ctl RUN resume` goes on")
         if at == "now":
+            if self._steering.paused is not None:
+                raise UsageError("the run is paused already", "`skillopt ctl RUN resume` goes on")
             self._hold("now")
             return "paused: calls in flight end, no other begins"
         if self._steering.planned:

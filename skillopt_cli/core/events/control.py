@@ -34,7 +34,7 @@ class RunPaused:
 
 @dataclass(frozen=True, slots=True)
 class RunContinued:
-    """A pause, or the plan of one, came to its end. It also ends with the process."""
+    """A pause ended or, where there was none, the plan of one. Both also end with the process."""
 
     kind: Literal["run_continued"] = "run_continued"
 
