@@ -139,8 +139,12 @@ def read_command(line: bytes) -> Command:
 
 
 def dump_command(command: Command) -> bytes:
-    """A command as a line."""
-    return _line(asdict(command))
+    """A command as a line; what no encoding can hold is replaced by question marks."""
+    fit = {
+        name: value.encode(errors="replace").decode() if isinstance(value, str) else value
+        for name, value in asdict(command).items()
+    }
+    return _line(fit)
 
 
 def dump_answer(answer: Answer) -> bytes:
@@ -168,5 +172,4 @@ def read_answer(line: bytes) -> Answer:
 
 
 def _line(document: dict[str, Any]) -> bytes:
-    # ASCII, so that half a surrogate pair cannot break it.
     return json.dumps(document).encode("ascii") + b"\n"

@@ -36,17 +36,16 @@ async def listening(folder: Path, carry_out: Carry) -> AsyncIterator[None]:
         OSError: the folder's file system has no sockets, or something else lies there.
     """
     bound = _bound(folder)
-    clients: set[asyncio.Task[None]] = set()
+    clients: dict[asyncio.StreamWriter, asyncio.Event] = {}
 
     async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        clients.add(task)
+        gone = clients[writer] = asyncio.Event()
         try:
             await _converse(reader, writer, carry_out)
         finally:
-            clients.discard(task)
             writer.close()
+            del clients[writer]
+            gone.set()
 
     server = await asyncio.start_unix_server(client, sock=bound, limit=_LONGEST_LINE)
     try:
@@ -55,10 +54,12 @@ async def listening(folder: Path, carry_out: Carry) -> AsyncIterator[None]:
         with suppress(OSError):
             (folder / SOCKET).unlink()
         server.close()
-        for task in clients:
-            task.cancel()
-        if clients:
-            await asyncio.wait(set(clients))
+        # Their conversations end by this; cancelled ones would be logged as faults.
+        leaving = list(clients.items())
+        for writer, _ in leaving:
+            writer.transport.abort()
+        for _, gone in leaving:
+            await gone.wait()
 
 
 def _bound(folder: Path) -> socket.socket:

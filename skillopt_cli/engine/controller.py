@@ -259,8 +259,8 @@ class Controller:
         return f"the reflection of step {step} will read it"
 
     def _clean(self, text: str, what: str) -> str:
-        """The text on one line, fit for every encoding."""
-        line = " ".join(text.encode(errors="replace").decode().split())
+        """The text on one line."""
+        line = " ".join(text.split())
         if self._levers.hide(line) != line:
             raise UsageError(f"the {what} holds a key", "keys stay in environment variables")
         return line
