@@ -81,7 +81,7 @@ def test_only_a_pause_that_was_stated_holds(events: list[RunEvent]) -> None:
     if steering.paused is not None:
         assert any(isinstance(event, RunPaused) for event in events)
     assert steering.hints == tuple(e for e in events if isinstance(e, HintGiven))
-    assert {v for v in steering.vetoes} <= set(events)
+    assert set(steering.vetoes) <= set(events)
 
 
 def test_time_on_hold_is_no_work() -> None:
