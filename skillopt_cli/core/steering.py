@@ -60,7 +60,7 @@ class Steering:
         """The steering once `event` is heard."""
         match event:
             case RunStarted() | RunFinished() | RunFailed():
-                return replace(self, planned=False, paused=None, stopping=False)
+                return self.at_rest
             case PausePlanned():
                 return replace(self, planned=True)
             case RunPaused(at=at):
@@ -75,6 +75,11 @@ class Steering:
             case EditVetoed():
                 return replace(self, vetoes=(*self.vetoes, event))
         return self
+
+    @property
+    def at_rest(self) -> Steering:
+        """What is left of it once its process is gone."""
+        return replace(self, planned=False, paused=None, stopping=False)
 
     @property
     def lasting(self) -> tuple[Steered, ...]:

@@ -81,7 +81,7 @@ class Controller:
     def __init__(self, levers: Levers, course: Course, steering: Steering) -> None:
         self._levers = levers
         self._course = course
-        self._steering = steering
+        self._steering = steering.at_rest
         self._ceiling = levers.ceiling
         self._step = course.done
         self._reflected = course.done

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, assert_never
 
 from skillopt_cli.control.commands import Answer
@@ -51,7 +50,7 @@ def status_document(view: RunView, live: Answer | None) -> dict[str, Any]:
     steering, step = view.steering, view.working
     if view.deserted:
         # A pause ended with its process, which did not live to say so.
-        steering = replace(steering, paused=None, planned=False, stopping=False)
+        steering = steering.at_rest
     waiting = step is not None and steering.paused is not None and step.candidate is None
     edits = step.chosen.chosen if waiting and step and step.chosen else ()
     vetoed = {veto.number: veto.reason for veto in steering.vetoes_of(view.at)} if edits else {}

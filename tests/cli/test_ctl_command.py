@@ -87,7 +87,7 @@ def test_a_run_killed_after_veto_and_hint_ends_like_one_that_was_not() -> None:
     with at_work("whole") as (process, whole):
         steer(whole)
         ctl(whole, "resume")
-        out, err = process.communicate(timeout=PATIENCE)
+        _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
     assert "Control: hint for step 2: Give units after numbers." in err
     assert "Applied 3 of 4 edits: 1 vetoed" in err
@@ -130,7 +130,7 @@ def test_pause_resume_set_and_stop() -> None:
         assert shown["caps"] == {"max_usd": 2.5}
         refused(2, "ctl", "a", "pause")
         refused(2, "ctl", "a", "set", "train.seed=3")
-        refused(2, "ctl", "a", "set", "run.max_usd=much")
+        assert skillopt("ctl", "a", "set", "run.max_usd=much").code == 2
         assert "goes on" in ctl("a", "resume")
         until(lambda: len(facts(folder, "call_made")) > made)
         assert json.loads(ctl("a", "stop", "--json"))["said"].startswith("stopping")

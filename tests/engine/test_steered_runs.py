@@ -200,6 +200,8 @@ async def test_a_run_killed_after_veto_and_hint_ends_as_if_it_had_not_been() -> 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    # A process that is killed does not live to say so.
+    assert isinstance(killed.store.log.pop().event, ev.RunFailed)
     again = Desk(killed.store)
     assert await again.begin() == 0
     assert again.result() == whole.result()
