@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,20 +33,21 @@ class At(StrEnum):
 @app.callback()
 def ctl(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(help="Run folder, or run id.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run folder, or run id.")],
     out_root: LookupRoot = Path("outputs"),
 ) -> None:
     """Steer a run at work from another shell.
 
     What is asked is kept with the run: taken up after a kill, it ends as if it had not been killed.
     """
-    context.obj = find_run(run, out_root)
+    # Looked up by the command itself, so that its help needs no run.
+    context.obj = partial(find_run, run, out_root)
 
 
 @app.command("status")
 def status(context: typer.Context, json: JsonOption = False) -> None:
     """Say how the run stands, also when no process is at work on it."""
-    folder: Path = context.obj
+    folder: Path = context.obj()
     try:
         live = asyncio.run(client.status(folder))
     except NotRunning:
@@ -64,19 +66,19 @@ def pause(
     json: JsonOption = False,
 ) -> None:
     """Begin no more model calls; those in flight end."""
-    _asked(client.pause(context.obj, "edits" if at is At.edits else "now"), as_json=json)
+    _asked(client.pause(context.obj(), "edits" if at is At.edits else "now"), as_json=json)
 
 
 @app.command("resume")
 def resume(context: typer.Context, json: JsonOption = False) -> None:
     """Go on after a pause, or take a planned one back."""
-    _asked(client.resume(context.obj), as_json=json)
+    _asked(client.resume(context.obj()), as_json=json)
 
 
 @app.command("stop")
 def stop(context: typer.Context, json: JsonOption = False) -> None:
     """Stop as the first Ctrl-C does: calls in flight end, and the run can be resumed."""
-    _asked(client.stop(context.obj), as_json=json)
+    _asked(client.stop(context.obj()), as_json=json)
 
 
 @app.command("set")
@@ -93,7 +95,7 @@ def set_(
         raise UsageError(
             f"`{key}` is not of the form KEY=VALUE", "such as `set run.max_concurrency=8`"
         )
-    _asked(client.change(context.obj, key, value), as_json=json)
+    _asked(client.change(context.obj(), key, value), as_json=json)
 
 
 @app.command("veto")
@@ -104,7 +106,7 @@ def veto(
     json: JsonOption = False,
 ) -> None:
     """Strike out a chosen edit while the run is paused with its edits chosen."""
-    _asked(client.veto(context.obj, number, reason), as_json=json)
+    _asked(client.veto(context.obj(), number, reason), as_json=json)
 
 
 @app.command("hint")
@@ -114,7 +116,7 @@ def hint(
     json: JsonOption = False,
 ) -> None:
     """Tell the next reflection something, in one line of its prompt."""
-    _asked(client.hint(context.obj, text), as_json=json)
+    _asked(client.hint(context.obj(), text), as_json=json)
 
 
 def _asked(asking: Coroutine[Any, Any, Answer], *, as_json: bool) -> None:
