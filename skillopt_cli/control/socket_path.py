@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from skillopt_cli.core.temporary import own_prefix
+
 SOCKET = "control.sock"
 _LONGEST = 100
 """Bytes of a path that every system takes for a socket."""
@@ -26,7 +28,7 @@ def reachable(folder: Path) -> Iterator[str]:
     if len(os.fsencode(direct)) <= _LONGEST:
         yield str(direct)
         return
-    with tempfile.TemporaryDirectory(prefix="skillopt-") as short:
+    with tempfile.TemporaryDirectory(prefix=own_prefix()) as short:
         link = Path(short, "run")
         link.symlink_to(folder.resolve(), target_is_directory=True)
         yield str(link / SOCKET)
