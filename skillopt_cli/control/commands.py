@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 
-from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.errors import SkillOptError, UsageError
 from skillopt_cli.core.events.control import PausePoint
 
 LONGEST = 2000
@@ -152,7 +152,7 @@ def dump_answer(answer: Answer) -> bytes:
     return _line({"ok": True, **asdict(answer)})
 
 
-def dump_refusal(error: UsageError) -> bytes:
+def dump_refusal(error: SkillOptError) -> bytes:
     """Why a command was not carried out, as a line."""
     return _line({"ok": False, "error": error.message, "hint": error.hint})
 

@@ -17,7 +17,7 @@ from skillopt_cli.control.commands import (
     read_command,
 )
 from skillopt_cli.control.socket_path import SOCKET, reachable
-from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.errors import SkillOptError, UsageError
 
 OWNER_ONLY = 0o600
 _LONGEST_LINE = 64 * 1024
@@ -98,5 +98,5 @@ async def _converse(
 def _answered(line: bytes, carry_out: Carry) -> bytes:
     try:
         return dump_answer(carry_out(read_command(line)))
-    except UsageError as error:
+    except SkillOptError as error:  # a log that cannot be written ends the run at its next fact
         return dump_refusal(error)
