@@ -100,6 +100,11 @@ def _companion(path: Path, name: str) -> Companion:
         if status.st_size > MOST_BYTES:
             return Companion(name, Held("", status.st_size, ""), executable)
         content = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(
+            f"{path} of the skill folder is a link to nothing",
+            "remove it, or put a file in its place",
+        ) from None
     except OSError as error:
         raise DataError(
             f"cannot read {path} of the skill folder: {error.strerror}", "mend its permissions"

@@ -74,12 +74,14 @@ def test_a_link_within_the_folder_is_followed_and_no_other(home: Path) -> None:
     (home / "copy.md").symlink_to("empty.md")
     assert any(file.path == "copy.md" for file in read_companions(home).files)
     Path("outside.md").touch()
-    for name, target in (("out.md", "../outside.md"), ("all", "scripts"), ("gone.md", "/nowhere")):
+    links = {"out.md": "../outside.md", "all": "scripts", "gone.md": "/nowhere", "lost.md": "no.md"}
+    for name, target in links.items():
         link = home / name
         link.symlink_to(target)
         with pytest.raises(DataError, match=name) as caught:
             read_companions(home)
         assert caught.value.hint
+        assert (name == "lost.md") == ("link to nothing" in caught.value.message)
         link.unlink()
 
 

@@ -6,18 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skillopt_cli.benchmarks.pictures import SUFFIXES
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.names import safe_name
 
 if TYPE_CHECKING:
     from datasets import Dataset
-
-_SUFFIXES = {
-    b"\x89PNG": ".png",
-    b"\xff\xd8\xff": ".jpg",
-    b"GIF8": ".gif",
-    b"RIFF": ".webp",
-}
 
 
 def undecoded(rows: Dataset, column: str) -> Dataset:
@@ -39,7 +33,7 @@ def save_picture(folder: Path, name: str, value: Any) -> str:
         DataError: there is no picture in it, or one of a type that no service takes.
     """
     content = _bytes(value)
-    suffix = next((s for start, s in _SUFFIXES.items() if content.startswith(start)), None)
+    suffix = next((s for start, s in SUFFIXES.items() if content.startswith(start)), None)
     if suffix is None:
         raise DataError(f"the picture of `{name}` is no PNG, JPEG, GIF or WebP")
     folder.mkdir(parents=True, exist_ok=True)

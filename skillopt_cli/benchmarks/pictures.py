@@ -14,6 +14,13 @@ from skillopt_cli.core.task import Image
 Detail = Literal["auto", "low", "high"]
 TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """What the services take."""
+SUFFIXES = {
+    b"\x89PNG": ".png",
+    b"\xff\xd8\xff": ".jpg",
+    b"GIF8": ".gif",
+    b"RIFF": ".webp",
+}
+"""Suffixes of these types by the bytes that such a file begins with."""
 
 
 class Album:
@@ -44,14 +51,20 @@ class Album:
         folders = (here, here / "images", *self._roots)
         path = next((place for f in folders if (place := f / name).is_file()), None)
         if path is None:
-            looked = ", ".join(str(folder) for folder in folders)
+            looked = ", ".join(dict.fromkeys(str(folder) for folder in folders))
             raise record.fault(f"the picture `{name}` is not there", f"looked in {looked}")
         media_type = mimetypes.guess_type(path.name)[0] or TYPES[0]
         if media_type not in TYPES:
             raise record.fault(
                 f"the picture `{name}` is {media_type}", f"wanted: {', '.join(TYPES)}"
             )
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        content = path.read_bytes()
+        if not content.startswith(tuple(SUFFIXES)):
+            raise record.fault(
+                f"the picture `{name}` is no PNG, JPEG, GIF or WebP",
+                "its content is not what its name says: save it anew",
+            )
+        digest = hashlib.sha256(content).hexdigest()
         self._paths[digest] = path.resolve()
         return {"name": Path(name).name, "media_type": media_type, "digest": digest}
 

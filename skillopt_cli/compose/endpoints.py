@@ -164,6 +164,11 @@ def check_plays(spec: BackendSpec, role: Role) -> None:
     """
     if role == JUDGE and spec.open is not None and "optimizer" in spec.roles:
         return
+    if role == JUDGE:
+        raise ConfigError(
+            f"backend `{spec.name}` cannot be the judge, which this benchmark needs",
+            "name one that can with `--set model.judge.backend=NAME`; see `skillopt backends list`",
+        )
     if role not in spec.roles:
         raise ConfigError(
             f"backend `{spec.name}` cannot be the {role}",

@@ -42,7 +42,7 @@ class Secrets:
     def of(cls, environment: Mapping[str, str], config: RunConfig | None = None) -> Secrets:
         """Those of variables named like a key, or named as one by the configuration."""
         model = config.model if config else None
-        roles = (model, model.optimizer, model.target) if model else ()
+        roles = (model, model.optimizer, model.target, model.judge) if model else ()
         options = config.env.options if config else {}
         named = {role.api_key_env for role in roles}
         named |= {str(name) for key, name in options.items() if key.endswith("_auth_env")}

@@ -52,9 +52,14 @@ def read_skill(path: Path, editable: Sequence[str] = (SKILL_FILE,)) -> SkillDocu
     if not (path / SKILL_FILE).is_file():
         raise UsageError(
             f"{path} is a folder without a {SKILL_FILE}",
-            f"name a file, such as {path / 'best_skill.md'}",
+            f"put one there, or name a file, such as {_some_text(path)}",
         )
     return replace(_read(path / SKILL_FILE), folder=read_companions(path, editable))
+
+
+def _some_text(folder: Path) -> Path:
+    """A text of a folder that may have been meant."""
+    return min(folder.glob("*.md"), default=folder / "best_skill.md")
 
 
 def check_writable(seed: SkillDocument, settings: OptimizerConfig) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator
 
+from skillopt_cli.config.scalars import read_value
 from skillopt_cli.config.section import Section
 
 Sandbox = Literal["read-only", "workspace-write"]
@@ -75,6 +76,8 @@ class CommandConfig(AgentSection):
     @field_validator("argv", "variables", mode="before")
     @classmethod
     def _read_words(cls, value: Any) -> Any:
+        if isinstance(value, str) and value.lstrip().startswith("["):
+            value = read_value(value)
         return tuple(shlex.split(value)) if isinstance(value, str) else value
 
     @field_validator("skill_file")

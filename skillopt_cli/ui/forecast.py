@@ -65,6 +65,11 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
         _row("  steps", forecast.training.rollouts),
         _row("  final test", forecast.test.rollouts),
     ]
+    course = forecast.course
+    if course.turns.high > 1:
+        rows.append(_row("target calls", total.rollouts * course.turns))
+    if course.verdicts.high:
+        rows.append(_row("judge calls", total.rollouts * course.verdicts))
     if "optimizer" in plan.costs:
         rows.append(_row("optimizer calls", total.asked))
         rows += [_row(f"  {stage}", number) for stage, number in total.calls.items()]
@@ -164,6 +169,7 @@ def plan_document(plan: Planned) -> dict[str, Any]:
         },
         "optimizer_calls": _document(total.asked)
         | {"by_stage": {stage: _document(number) for stage, number in total.calls.items()}},
+        "judge_calls": _document(total.rollouts * forecast.course.verdicts),
         "preflight_calls": forecast.models,
         "calls": _document(forecast.calls),
         "tokens": _document(plan.tokens),

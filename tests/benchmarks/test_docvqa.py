@@ -163,6 +163,7 @@ def test_pages_are_found_where_published_lists_have_them(
     ("broken", "what"),
     [
         ({"image_path": "gone.png"}, "the picture `gone.png` is not there"),
+        ({"image_path": "text.png"}, "the picture `text.png` is no PNG, JPEG, GIF or WebP"),
         ({"image_path": ""}, "names no picture"),
         ({"questionId": "", "id": None}, "`id` is missing"),
         ({"question": " "}, "`question` is empty"),
@@ -170,8 +171,12 @@ def test_pages_are_found_where_published_lists_have_them(
     ],
 )
 def test_what_is_unusable_is_refused(tmp_path: Path, broken: dict[str, Any], what: str) -> None:
-    with pytest.raises(DataError, match=f"train.items.json, record 1: .*{what}"):
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "text.png").write_text("no page", encoding="utf-8")
+    with pytest.raises(DataError, match=f"train.items.json, record 1: .*{what}") as caught:
         opened(tmp_path, record("a", **broken))
+    looked = (caught.value.hint or "").removeprefix("looked in ").split(", ")
+    assert len(looked) == len(set(looked))
 
 
 def test_a_list_of_ids_says_how_it_is_filled(tmp_path: Path) -> None:

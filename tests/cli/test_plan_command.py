@@ -259,13 +259,18 @@ def test_a_plan_counts_the_calls_of_a_judge(
     told = "A model judges what is not plainly right or wrong"
     small = ("--set", "train.train_size=0", "--set", "evaluation.sel_env_num=0")
     small += ("--set", "evaluation.test_env_num=0")
-    assert told in skillopt("plan", "verdicts", *TINY, *small).out
+    out = skillopt("plan", "verdicts", *TINY, *small).out
+    assert told in out and "\njudge calls " in out
     assert told not in skillopt("plan", "searchqa", *TINY).out
     judged, plain = (
         skillopt("plan", name, *TINY, *small, "--json").json for name in ("verdicts", "searchqa")
     )
     assert judged["preflight_calls"] == plain["preflight_calls"] + 1
     assert judged["calls"]["high"] > judged["rollouts"]["high"] * 2
+    assert plain["judge_calls"]["high"] == 0
+    for end in ("low", "point", "high"):
+        parts = sum(judged[what][end] for what in ("rollouts", "optimizer_calls", "judge_calls"))
+        assert judged["calls"][end] == pytest.approx(parts + judged["preflight_calls"])
 
 
 def test_an_accuracy_beyond_one_is_a_usage_error() -> None:

@@ -147,6 +147,13 @@ def test_a_backend_that_cannot_play_a_role_is_told_before_what_it_lacks() -> Non
     assert "it plays target" in error.hint
 
 
+def test_a_backend_that_cannot_judge_is_told_with_the_setting_of_the_judge() -> None:
+    judged = Wishes("babyvision", roles=("optimizer", "target", "judge"))
+    error = refused(judged, OPTIMIZER_BACKEND="rules", TARGET_BACKEND="simulated")
+    assert error.message == "backend `rules` cannot be the judge, which this benchmark needs"
+    assert "--set model.judge.backend=NAME" in error.hint
+
+
 @pytest.mark.parametrize(
     ("said", "ours"),
     [

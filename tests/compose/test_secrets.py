@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
+
+import pytest
 
 from skillopt_cli.compose.secrets import HIDDEN, DiscreetStore, Secrets, names_a_key
 from skillopt_cli.config.layers import assignment_layers, resolve
-from skillopt_cli.core.events import RolloutFinished, RunStarted
+from skillopt_cli.core.events import Role, RolloutFinished, RunStarted
 from skillopt_cli.store.journal import Journal
 
 KEY = "canary-0123456789"
@@ -29,8 +32,9 @@ def test_variables_named_like_a_key_are_known() -> None:
         assert not names_a_key(name)
 
 
-def test_a_variable_named_by_the_configuration_is_known() -> None:
-    config = resolve(assignment_layers(["model.target.api_key_env=MINE"])).config
+@pytest.mark.parametrize("role", get_args(Role))
+def test_a_variable_named_by_the_configuration_is_known(role: Role) -> None:
+    config = resolve(assignment_layers([f"model.{role}.api_key_env=MINE"])).config
     environment = {"MINE": "very-own-value", "OTHER": "another-value"}
     assert Secrets.of(environment, config).values == ("very-own-value",)
     of_env = resolve(assignment_layers(["env.search_auth_env=OTHER"])).config

@@ -48,6 +48,10 @@ def test_a_folder_is_not_a_skill() -> None:
     with pytest.raises(UsageError, match="run is a folder") as caught:
         read_skill(Path("run"))
     assert "best_skill.md" in caught.value.hint
+    Path("run/notes.md").touch()
+    with pytest.raises(UsageError) as caught:
+        read_skill(Path("run"))
+    assert caught.value.hint == f"put one there, or name a file, such as {Path('run/notes.md')}"
 
 
 @pytest.mark.parametrize("data", [b"", b" \n", b"\xff\xfe\x00", b"---\nname: x\n---\n"])

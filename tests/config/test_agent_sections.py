@@ -14,6 +14,8 @@ def model(*assignments: str) -> ModelConfig:
 def test_a_command_is_written_as_a_list_or_as_in_a_shell() -> None:
     told = model("model.command.argv=my-agent --name 'two words' {workspace}")
     assert told.command.argv == ("my-agent", "--name", "two words", "{workspace}")
+    listed = model('model.command.argv=["my agent", -x, "{workspace}"]').command.argv
+    assert listed == ("my agent", "-x", "{workspace}")
     assert model("model.command.variables=A B").command.variables == ("A", "B")
     assert ModelConfig.model_validate({"command": {"argv": ["a b", "c"]}}).command.argv == (
         "a b",
