@@ -71,6 +71,8 @@ def _leaves(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     children: Mapping[str, Any] = getattr(command, "commands", {})
     if not children:
         yield path
+    given = (str(p.metavar or p.name) for p in command.params if p.param_type_name == "argument")
+    path = (*path, *given) if children else path
     for name, child in children.items():
         yield from _leaves(child, (*path, name))
 

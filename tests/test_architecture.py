@@ -27,6 +27,7 @@ FLOORS = {
     "benchmarks": 2,
     "executors": 2,
     "store": 2,
+    "control": 2,
     "rules": 3,
     "engine": 3,
     "plugins": 4,

@@ -87,6 +87,7 @@ class Budget:
         self._emit = emit
         self._clock = clock
         self._began: float | None = None
+        self._held: float | None = None
         self._doors = Doors()
         self._rollouts = 0
         self._phase = _Phase()
@@ -96,7 +97,8 @@ class Budget:
     @property
     def use(self) -> Use:
         """What was used so far, by all processes of the run."""
-        own = 0.0 if self._began is None else self._clock() - self._began
+        now = self._clock() if self._held is None else self._held
+        own = 0.0 if self._began is None else max(0.0, now - self._began)
         return Use(self._ledger, (self._past.seconds + own) / 60)
 
     def refusal(self, reserve: Reserve = NOTHING) -> BudgetExhausted | None:
@@ -107,9 +109,41 @@ class Budget:
                 return self._error(cap, reserve)
         return None
 
+    @property
+    def reached(self) -> Cap | None:
+        """The cap that ends the work under way; None while none does."""
+        return self._phase.reached
+
     def uncounted(self, role: Role) -> Cap | None:
         """The cap that a role's calls cannot be held to: its first check told too little."""
         return self._uncounted.get(role)
+
+    def cap(self, name: str, limit: float | None) -> None:
+        """Set a cap anew from now on, or lift it.
+
+        Args:
+            name: one of `FLAGS`.
+        """
+        self.caps = tuple(cap for cap in self.caps if cap.name != name)
+        if limit is not None:
+            self.caps += (Cap(name, limit),)
+        self._watch_anew()
+        self._announce_marks()
+        self._doors.ask_again()
+
+    def hold(self) -> None:
+        """Stop the clock: the person who runs this paused it."""
+        if self._held is None:
+            self._held = self._clock()
+        self._phase.unwatched()
+
+    def go_on(self) -> None:
+        """Let the clock run again."""
+        if self._held is not None:
+            if self._began is not None:
+                self._began += self._clock() - max(self._held, self._began)
+            self._held = None
+            self._watch_anew()
 
     def tell(self, event: RunEvent) -> None:
         """Pass a fact on, and book it if it is about a call."""
@@ -152,8 +186,7 @@ class Budget:
         finally:
             phase.released()
             phase.task = None
-            if phase.timer is not None:
-                phase.timer.cancel()
+            phase.unwatched()
 
     def _begin(self) -> None:
         if self._began is None:
@@ -162,7 +195,12 @@ class Budget:
         use = self.use
         for cap in self.caps:
             self._tell_of_no_reserve(cap, use)
-            if cap.name == "max_minutes":
+        self._watch_anew()
+
+    def _watch_anew(self) -> None:
+        self._phase.unwatched()
+        for cap in self.caps:
+            if cap.name == "max_minutes" and self._held is None and self._phase.task is not None:
                 self._watch(cap)
 
     def _watch(self, cap: Cap) -> None:
@@ -258,6 +296,12 @@ class _Phase:
         if self.task is not None:
             self.cancelled = True
             self.task.cancel()
+
+    def unwatched(self) -> None:
+        """Watch the time no longer."""
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
 
     def released(self) -> int:
         """Take the cancellation back; returns how many others there are, as `asyncio` counts."""

@@ -18,7 +18,8 @@ class Doors:
     """Shared by all backends of a run. Once closed, whoever comes waits until they open again.
 
     Waiting rather than failing keeps the calls in flight alive: an error in one would cancel its
-    siblings. Whoever closes the doors cancels the run when the last call has left.
+    siblings. Whoever closes the doors cancels the run when the last call has left. On top of that
+    they may be held for a while.
 
     Attributes:
         inside: calls in flight.
@@ -27,6 +28,7 @@ class Doors:
     def __init__(self) -> None:
         self.inside = 0
         self._open = True
+        self._held = False
         self._news = asyncio.Event()
         self._when_empty: Callable[[], object] | None = None
 
@@ -42,14 +44,27 @@ class Doors:
         self._when_empty = None
         self._news.set()
 
+    def hold(self) -> None:
+        """Begin no new call until `release`; nothing ends."""
+        self._held = True
+
+    def release(self) -> None:
+        """Let those who were held begin their calls, unless the doors are closed."""
+        self._held = False
+        self._news.set()
+
+    def ask_again(self) -> None:
+        """Have those who wait ask anew whether they are admitted."""
+        self._news.set()
+
     async def enter(self, admitted: Callable[[], bool] = _always) -> None:
-        """Pass, or wait until the doors are open and it is `admitted`.
+        """Pass, or wait until the doors are open, not held, and it is `admitted`.
 
         Args:
-            admitted: asked only while the doors are open, and again whenever a call has left; it
-                may close them.
+            admitted: asked only while the doors are open, and again whenever a call has left or
+                `ask_again` says so; it may close them.
         """
-        while not (self._open and admitted()):
+        while self._held or not (self._open and admitted()):
             self._news.clear()
             await self._news.wait()
         self.inside += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 from skillopt_cli.backends.wrapper import Wrapper
 from skillopt_cli.core.errors import RateLimited, TransientError
@@ -42,6 +43,12 @@ class Pacer:
         self._told_rate: float | None = None
         self._told_width = self._pace.breadth.width
         self._slowed = False
+
+    def limit(self, ceiling: int) -> None:
+        """Have another ceiling from now on."""
+        self._pace = self._pace.under(ceiling)
+        self._told_width = min(self._told_width, ceiling)
+        self._news.set()
 
     async def enter(self) -> Begun:
         """Wait for this call's turn.
@@ -129,7 +136,7 @@ class Paced(Wrapper):
         self,
         inner: ChatBackend,
         role: asyncio.Semaphore,
-        provider: asyncio.Semaphore,
+        provider: AbstractAsyncContextManager[None],
         pacer: Pacer,
     ) -> None:
         super().__init__(inner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from skillopt_cli.backends.budget import Budget, Budgeted
@@ -44,7 +45,7 @@ class Shared:
         doors: those of the run, which the user closes.
     """
 
-    provider: asyncio.Semaphore
+    provider: AbstractAsyncContextManager[None]
     pacer: Pacer
     budget: Budget
     doors: Doors

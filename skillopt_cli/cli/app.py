@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from skillopt_cli import __version__
 from skillopt_cli.cli import (
     config,
+    ctl,
     data,
     diff_skills,
     doctor,
@@ -82,6 +83,7 @@ app.command("resume")(resume.resume)
 app.command("doctor")(doctor.doctor)
 app.command("gate-report")(gate_report.gate_report)
 app.command("diff-skills")(diff_skills.compare_skills)
+app.add_typer(ctl.app, name="ctl")
 app.add_typer(runs.app, name="runs")
 app.add_typer(plugins.benchmarks, name="benchmarks")
 app.add_typer(plugins.backends, name="backends")

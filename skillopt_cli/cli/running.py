@@ -7,24 +7,27 @@ import json
 import signal
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
 from rich.console import Console
 
-from skillopt_cli.backends.doors import Doors
 from skillopt_cli.cli.errors import unusable
 from skillopt_cli.compose.build import Order, composed
 from skillopt_cli.compose.folder import CRASH
 from skillopt_cli.compose.secrets import Secrets
+from skillopt_cli.control.server import listening
 from skillopt_cli.core.errors import Interrupted, SkillOptError
+from skillopt_cli.core.events import CONTROL, Degraded
 from skillopt_cli.engine.bus import Subscriber
+from skillopt_cli.engine.controller import Controller
 from skillopt_cli.engine.session import Session
 from skillopt_cli.plugins import at_fault
+from skillopt_cli.ports import Emit
 from skillopt_cli.store.files import EVENTS, FileStore, replace_text
 from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.lock import holder
@@ -57,9 +60,10 @@ def carry_out(
     lines = JsonLines(sys.stdout) if as_json else None
     document: dict[str, Any] = {}
     try:
-        with _shown(folder, order, lines) as shown, composed(folder, shown) as (session, doors):
+        with _shown(folder, order, lines) as shown, composed(folder, shown) as (session, control):
             try:
-                result = asyncio.run(_until_stopped(work(session), doors))
+                place = _Place(folder, control, session.run.emit)
+                result = asyncio.run(_until_stopped(work(session), place))
             finally:
                 document = _write_summary(folder)
                 if lines is not None and document:
@@ -106,7 +110,28 @@ def read_view(folder: Path) -> RunView:
     return replace(view, deserted=nobody and view.run is not None and view.ending is None)
 
 
-async def _until_stopped(work: Awaitable[T], doors: Doors) -> T:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a run can be told something, and by whom it hears of it."""
+
+    folder: Path
+    control: Controller
+    emit: Emit
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """Listen for commands; a run whose folder cannot hold a socket goes on without."""
+        async with AsyncExitStack() as stack:
+            try:
+                heard = listening(self.folder, self.control.carry_out)
+                await stack.enter_async_context(heard)
+            except OSError as error:
+                reason = f"`skillopt ctl` cannot reach this run: {error.strerror or error}"
+                self.emit(Degraded(CONTROL, reason))
+            yield
+
+
+async def _until_stopped(work: Awaitable[T], place: _Place) -> T:
     """Do `work`; the first Ctrl-C lets calls in flight finish, the second stops at once.
 
     Raises:
@@ -121,14 +146,16 @@ async def _until_stopped(work: Awaitable[T], doors: Doors) -> T:
         pressed += 1
         if pressed == 1:
             typer.echo("stopping: calls in flight may finish; Ctrl-C again stops at once", err=True)
-            doors.close(task.cancel)
+            place.control.stop()
         else:
             task.cancel()
 
+    place.control.ends_by(task.cancel)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
     try:
-        return await task
+        async with place.listening():
+            return await task
     except asyncio.CancelledError:
         raise Interrupted("stopped by the user") from None
     finally:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
@@ -14,6 +15,7 @@ from skillopt_cli.backends.doors import Doors
 from skillopt_cli.compose.conditions import record_conditions
 from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.housing import Place, clear_leftovers, open_executors
+from skillopt_cli.compose.lanes import Lanes
 from skillopt_cli.compose.prompts import effective_prompts
 from skillopt_cli.compose.replaying import Replay, one_at_a_time, replayed_models
 from skillopt_cli.compose.roles import Models, Wiring, open_models, role_spec
@@ -24,19 +26,22 @@ from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.caps import FLAGS, Cap
 from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.core.events import Limits, RunStarted
+from skillopt_cli.core.events import Limits, Role, RunEvent, RunStarted
 from skillopt_cli.core.gate import GateRule
 from skillopt_cli.core.plan import LearningRate, TrainPlan
 from skillopt_cli.core.score import Metric
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.steering import Steering
 from skillopt_cli.core.temporary import own_prefix
 from skillopt_cli.engine.bus import Bus, Subscriber
+from skillopt_cli.engine.controller import Controller, Course, Levers, unstated
 from skillopt_cli.engine.session import Session
 from skillopt_cli.plugins import load_benchmark
-from skillopt_cli.ports import Benchmark, BenchmarkRequest
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, Store
 from skillopt_cli.stages import Run
 from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.lock import lock_run
+from skillopt_cli.store.recording import read_header
 from skillopt_cli.store.scribe import Scribe
 
 
@@ -97,8 +102,10 @@ def run_prompts(config: RunConfig) -> dict[str, str]:
 
 
 @contextmanager
-def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
+def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Controller]]:
     """A session on a run folder, which is locked and kept up to date as long as it is open.
+
+    With it comes who steers it.
 
     Raises:
         RunLocked: another process writes the folder.
@@ -128,6 +135,7 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         tapes = recorder(order.record, folder, config, journal, secrets) if order.record else None
         caps = caps_of(config) if order.replay is None else ()
         budget = Budget(caps, Past.of(store.facts()), emit)
+        lanes = Lanes(config.run.max_concurrency, budget, doors)
         benchmark = open_benchmark(config)
         training = order.skill is None
         roles = roles_of(config, training=training)
@@ -136,22 +144,19 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
         players = {role: role_spec(config, role) for role in played}
         executors, warnings = open_executors(config, place, players)
         wiring = Wiring(
-            order.environment, doors, store, budget, executors, tapes.tape if tapes else None
+            order.environment, lanes, store, budget, executors, tapes.tape if tapes else None
         )
-        models = (
-            open_models(config, wiring, roles)
-            if order.replay is None
-            else replayed_models(
-                config,
-                Replay(order.replay, order.environment),
-                journal,
-                store,
-                roles,
-            )
+        models = _models(order, config, wiring, journal, roles)
+        plan = train_plan(config, benchmark)
+        told, again = _steering(store, order.replay)
+        controller = Controller(
+            Levers(emit, doors, budget, config.run.max_concurrency, lanes.limit, secrets.hide),
+            _course(store, plan.total if training else 0, models),
+            told,
         )
         run = Run(
             config=config,
-            plan=train_plan(config, benchmark),
+            plan=plan,
             benchmark=benchmark,
             splits=splits_in_use(config, benchmark),
             target=models.target,
@@ -163,6 +168,7 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
             variants=models.variants,
             rule=gate_rule(config),
             prompts=run_prompts(config),
+            control=controller,
         )
         _check_abilities(run)
         seed = order.skill or seed_skill(config.env, benchmark.seed_skill)
@@ -170,9 +176,35 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Doors]]:
             check_writable(seed, config.optimizer)
         record_conditions(folder, run, seed, allow_drift=order.allow_drift)
         started = _started(folder, run, order, models)
-        with tapes.writing(recording_header(config, models, benchmark)) if tapes else nullcontext():
+        header = recording_header(config, models, benchmark)
+        with tapes.writing(header, lambda: _told(store).lasting) if tapes else nullcontext():
             live, checks = models.live, models.checks
-            yield Session(run, seed, started, live, budget, checks, warnings), doors
+            yield Session(run, seed, started, live, budget, checks, warnings, again), controller
+
+
+def _models(
+    order: Order, config: RunConfig, wiring: Wiring, journal: Journal, roles: Sequence[Role]
+) -> Models:
+    if order.replay is None:
+        return open_models(config, wiring, roles)
+    replay = Replay(order.replay, order.environment)
+    return replayed_models(config, replay, journal, wiring.store, roles)
+
+
+def _told(store: Store) -> Steering:
+    return Steering.of(store.facts())
+
+
+def _steering(store: Store, replay: Path | None) -> tuple[Steering, tuple[RunEvent, ...]]:
+    """What people said to this run or to the one it replays; and what of that its log lacks."""
+    told = _told(store)
+    again = unstated(read_header(replay).steering, told) if replay else ()
+    return reduce(Steering.after, again, told), again
+
+
+def _course(store: Store, total: int, models: Models) -> Course:
+    state = store.load_state()
+    return Course(state.done if state else 0, total, asks=models.optimizer is not None)
 
 
 def train_plan(config: RunConfig, benchmark: Benchmark) -> TrainPlan:

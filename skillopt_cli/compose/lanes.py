@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from urllib.parse import urlsplit
 
 from skillopt_cli.backends.budget import Budget
 from skillopt_cli.backends.doors import Doors
 from skillopt_cli.backends.pacing import OnChange, Pacer
+from skillopt_cli.backends.slots import Slots
 from skillopt_cli.backends.stack import Shared
 from skillopt_cli.core.events import PaceChanged
 from skillopt_cli.ports import RoleSettings
@@ -25,17 +25,25 @@ class Lanes:
         self._ceiling = ceiling
         self._budget = budget
         self._doors = doors
-        self._slots: dict[tuple[str, str], asyncio.Semaphore] = {}
+        self._slots: dict[tuple[str, str], Slots] = {}
         self._pacers: dict[tuple[str, str, str], Pacer] = {}
 
     def to(self, backend: str, settings: RoleSettings) -> Shared:
         """The lane to a role's model."""
         address = (backend, settings.base_url)
-        slots = self._slots.setdefault(address, asyncio.Semaphore(self._ceiling))
+        slots = self._slots.setdefault(address, Slots(self._ceiling))
         place = (*address, settings.model)
         if place not in self._pacers:
             self._pacers[place] = Pacer(self._ceiling, self._teller(*place))
         return Shared(slots, self._pacers[place], self._budget, self._doors)
+
+    def limit(self, ceiling: int) -> None:
+        """Have another ceiling from now on, in every lane."""
+        self._ceiling = ceiling
+        for slots in self._slots.values():
+            slots.resize(ceiling)
+        for pacer in self._pacers.values():
+            pacer.limit(ceiling)
 
     def _teller(self, backend: str, base_url: str, model: str) -> OnChange:
         host = _host(base_url)

@@ -18,6 +18,7 @@ from skillopt_cli.benchmarks.judging import Judgement, Verdict, ask, read_verdic
 from skillopt_cli.benchmarks.searchqa.benchmark import ANSWER_FORMAT, ROLE
 from skillopt_cli.compose.endpoints import backend_name, effective, own_settings, roles_of
 from skillopt_cli.compose.housing import passing_executor
+from skillopt_cli.compose.lanes import Lanes
 from skillopt_cli.compose.prompts import shipped_prompts
 from skillopt_cli.compose.roles import Wiring, agent_of, open_models, role_settings, role_spec
 from skillopt_cli.compose.settings import Wishes, settle
@@ -155,9 +156,10 @@ async def _ask(
 ) -> Probed:
     role = known.role
     budget = Budget((), Past(), lambda event: None)
+    lanes = Lanes(config.run.max_concurrency, budget, Doors())
     async with AsyncExitStack() as stack:
         executor = stack.enter_context(passing_executor(config, environment, spec, role))
-        wiring = Wiring(environment, Doors(), MemoryStore(), budget, {role: executor})
+        wiring = Wiring(environment, lanes, MemoryStore(), budget, {role: executor})
         models = open_models(_alone(config, role), wiring, dict.fromkeys(("target", role)))
         chat = models.live[role]
         known = replace(known, model=chat.name)

@@ -10,7 +10,6 @@ from pydantic import SecretStr
 
 from skillopt_cli.backends.budget import Budget
 from skillopt_cli.backends.chat_agent import ChatAgent
-from skillopt_cli.backends.doors import Doors
 from skillopt_cli.backends.metered import Price, free
 from skillopt_cli.backends.prices import known, price_of
 from skillopt_cli.backends.recorded import Recorded
@@ -149,13 +148,14 @@ class Wiring:
     """What every model of a run shares.
 
     Attributes:
+        lanes: to the models.
         budget: also told what happens to calls.
         executors: where the programs run that play a role; of such roles only.
         tape: takes down which journaled calls are used; None where nobody records them.
     """
 
     environment: Mapping[str, str]
-    doors: Doors
+    lanes: Lanes
     store: Store
     budget: Budget
     executors: Mapping[Role, Executor] = field(default_factory=dict)
@@ -184,7 +184,6 @@ def open_models(config: RunConfig, wiring: Wiring, roles: Iterable[Role]) -> Mod
         ConfigError: a backend does not exist or does not fit its role.
         BackendUnusable: a backend lacks what it needs.
     """
-    lanes = Lanes(config.run.max_concurrency, wiring.budget, wiring.doors)
     live: dict[Role, ChatBackend] = {}
     checks: dict[Role, ChatBackend] = {}
     names: dict[Role, str] = {}
@@ -202,7 +201,7 @@ def open_models(config: RunConfig, wiring: Wiring, roles: Iterable[Role]) -> Mod
             continue
         price = role_price(config, spec, settings)
         policy = CallPolicy(role, settings.workers, settings.timeout, config.model.retry, price)
-        shared = lanes.to(spec.name, settings)
+        shared = wiring.lanes.to(spec.name, settings)
         backend = spec.open(settings)
         few = replace(policy, retry=first_tries(policy.retry))
         live[role] = wiring.asked(spec, stack(backend, policy, shared), settings)

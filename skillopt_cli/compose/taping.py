@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skillopt_cli import __version__
@@ -16,6 +16,7 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.score import Trajectory
+from skillopt_cli.core.steering import Steered
 from skillopt_cli.core.task import Task
 from skillopt_cli.ports import Benchmark
 from skillopt_cli.store.files import STATE
@@ -66,7 +67,7 @@ class Recorder:
     secrets: Secrets
 
     @contextmanager
-    def writing(self, header: Header) -> Iterator[None]:
+    def writing(self, header: Header, steered: Callable[[], tuple[Steered, ...]]) -> Iterator[None]:
         """Write the recording when the block ends, however it does.
 
         Nothing is written of a run without a call, so that one that could not begin leaves no file.
@@ -88,6 +89,7 @@ class Recorder:
         finally:
             if self.tape.uses:
                 hide = self.secrets.hide
+                header = replace(header, steering=steered())
                 write_recording(self.path, header, self._calls(), ended_early, hide)
 
     def _calls(self) -> Iterator[RecordedCall]:

@@ -47,6 +47,11 @@ class Breadth:
         """As many as services usually take at once, soon doubled."""
         return cls(ceiling, min(ceiling, _AT_FIRST))
 
+    def under(self, ceiling: int) -> Breadth:
+        """The same with another ceiling; what was never refused is soon tried up to it."""
+        width = self.width if self.cramped else max(self.width, _AT_FIRST)
+        return replace(self, ceiling=ceiling, width=min(ceiling, width))
+
     def answered(self, in_flight: int, grow: bool) -> Breadth:
         """A call was answered that began when so many were in flight, itself included.
 

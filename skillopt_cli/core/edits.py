@@ -40,6 +40,7 @@ EditState = Literal[
     "invalid",
     "over_budget",
     "duplicate",
+    "vetoed",
 ]
 Source = Literal["failure", "success", "merged"]
 UpdateMode = Literal["patch", "rewrite_from_suggestions", "full_rewrite_minibatch"]
@@ -90,6 +91,7 @@ class Patch:
         patterns: failure (or success) patterns the analyst named.
         dropped: edits that fell to the budget in `select`.
         notes: reminders of rules the skill has, for its appendix (skill-aware reflection).
+        vetoed: edits that a person struck out after `select`, with why.
     """
 
     edits: tuple[Edit, ...] = ()
@@ -98,6 +100,7 @@ class Patch:
     patterns: tuple[str, ...] = ()
     dropped: tuple[Edit, ...] = ()
     notes: tuple[str, ...] = ()
+    vetoed: tuple[EditOutcome, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

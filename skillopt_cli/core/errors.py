@@ -4,6 +4,7 @@ SkillOptError                       1   our bug, when raised bare
 ├── UsageError                      2   the command line
 │   ├── ConfigError                 2   a key or value of the configuration
 │   ├── RunLocked                   2   another process writes the run folder
+│   ├── NotRunning                  2   no process is at work in the run folder
 │   └── DriftRefused                2   a resume under changed conditions
 ├── DataError                       3   tasks, splits, skills
 ├── BackendError                    4   a model service
@@ -60,6 +61,10 @@ class ConfigError(UsageError):
 
 class RunLocked(UsageError):
     """Another process holds the run folder."""
+
+
+class NotRunning(UsageError):
+    """No process is at work in the run folder that could be told something."""
 
 
 class DriftRefused(UsageError):

@@ -11,7 +11,9 @@ from skillopt_cli.core.events import (
     CallMade,
     DriftAllowed,
     Role,
+    RunContinued,
     RunEvent,
+    RunPaused,
     RunStarted,
     Stamped,
 )
@@ -154,12 +156,15 @@ class Worked:
 
     Attributes:
         before: seconds of the processes that have ended.
-        began, latest: Unix seconds of the newest process's first and latest fact.
+        began, latest: Unix seconds of the newest process's first and latest fact; what it was
+            held for is taken off by moving `began`.
+        held: whether it is, by the person who runs it.
     """
 
     before: float = 0.0
     began: float = 0.0
     latest: float = 0.0
+    held: bool = False
 
     def after(self, fact: Stamped) -> Worked:
         """The time once `fact` is heard."""
@@ -167,7 +172,13 @@ class Worked:
             return Worked(self.seconds, fact.time, fact.time)
         if isinstance(fact.event, DriftAllowed):
             return self  # told by a process that has not begun; the pause before it was no work
-        return replace(self, latest=fact.time) if self.began else self
+        if self.held:
+            return self._released(fact.time) if isinstance(fact.event, RunContinued) else self
+        held = isinstance(fact.event, RunPaused)
+        return replace(self, latest=fact.time, held=held) if self.began else self
+
+    def _released(self, now: float) -> Worked:
+        return replace(self, began=self.began + now - self.latest, latest=now, held=False)
 
     @property
     def seconds(self) -> float:

@@ -101,6 +101,10 @@ class Pace:
     latency: float = 0.0
     tokens: float = 0.0
 
+    def under(self, ceiling: int) -> Pace:
+        """The pace with another ceiling on calls in flight."""
+        return replace(self, breadth=self.breadth.under(ceiling))
+
     @classmethod
     def open(cls, ceiling: int) -> Pace:
         """No limit but the ceiling on calls in flight."""

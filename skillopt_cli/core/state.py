@@ -30,6 +30,7 @@ class Lesson:
         patterns: failure patterns with the number of analysts that named them.
         rejected: edits the gate turned down; empty unless `verdict` is "reject".
         rejected_notes: appendix notes that were part of the text the gate turned down.
+        vetoed: edits that a person struck out before the candidate was made.
         incumbent: the score the candidate had to beat, under the gate metric.
         asked, answered: analyst calls made, and usable answers among them.
     """
@@ -44,6 +45,7 @@ class Lesson:
     asked: int = 0
     answered: int = 0
     rejected_notes: tuple[str, ...] = ()
+    vetoed: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ def lesson_from(
         asked=reflection.asked,
         answered=len(reflection.patches),
         rejected_notes=chosen.notes if rejected and chosen else (),
+        vetoed=tuple(outcome.edit for outcome in chosen.vetoed) if chosen else (),
     )
 
 

@@ -26,6 +26,9 @@ def step_started(run: Run, step: StepPlan) -> StepStarted:
 def step_skipped(step: StepPlan, candidate: Candidate, budget: int | None) -> StepSkipped:
     """A step without a candidate worth measuring, and why."""
     nothing = "no edit changed the skill" if candidate.outcomes else "no edit was proposed"
+    states = {outcome.state for outcome in candidate.outcomes}
+    if "vetoed" in states and states <= {"vetoed", "over_budget"}:
+        nothing = "every chosen edit was vetoed"
     if budget == 0 and candidate.outcomes:
         nothing = "the learning rate is 0, no edit is applied"
     return StepSkipped(step.number, candidate.refused or nothing)

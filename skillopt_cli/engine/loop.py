@@ -55,7 +55,7 @@ async def train_step(run: Run, state: TrainState, step: StepPlan) -> TrainState:
 
     if candidate.skill == skill:
         run.emit(step_skipped(step, candidate, budget))
-        return state.after_step(step, lesson_from(step, trajectories, reflection))
+        return state.after_step(step, lesson_from(step, trajectories, reflection, chosen))
 
     measured = await measure_against(run, candidate.skill, state.current)
     decision = gate(measured, state.current, state.best, run.rule)

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
-from skillopt_cli.backends.budget import NOTHING, Budget
-from skillopt_cli.core.caps import Reserve
+from skillopt_cli.backends.budget import Budget
 from skillopt_cli.core.errors import (
     BackendUnusable,
     BudgetExhausted,
@@ -22,6 +21,7 @@ from skillopt_cli.core.events import (
     Degraded,
     PreflightPassed,
     Role,
+    RunEvent,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -51,6 +51,7 @@ class Session:
         budget: what all calls of the run pass.
         checks: who to ask in place of it in that check, where it shall be tried less often.
         warnings: what to say at the start.
+        steering: what a replayed run was told, to be stated as well.
     """
 
     run: Run
@@ -60,6 +61,7 @@ class Session:
     budget: Budget
     checks: Mapping[Role, ChatBackend] = field(default_factory=dict)
     warnings: tuple[Degraded, ...] = ()
+    steering: tuple[RunEvent, ...] = ()
 
 
 async def train_session(session: Session) -> int:
@@ -87,7 +89,7 @@ async def _trained(session: Session) -> TrainState:
     """
     run, budget = session.run, session.budget
     try:
-        async with budget.within(_reserve(session)):
+        async with budget.within(reserve_for(run, session.seed)):
             return await train(run, session.seed)
     except BudgetExhausted:
         state = run.store.load_state()
@@ -98,10 +100,6 @@ async def _trained(session: Session) -> TrainState:
             except BudgetExhausted as again:
                 run.emit(Degraded("test", f"it is not complete: {again.message}"))
         raise
-
-
-def _reserve(session: Session) -> Reserve:
-    return reserve_for(session.run, session.seed) if session.budget.caps else NOTHING
 
 
 async def evaluate_session(session: Session, split: Split) -> Measured:
@@ -137,8 +135,8 @@ async def _opened(session: Session) -> AsyncIterator[Run]:
     run = session.run
     training = session.started.total_steps > 0
     run.emit(session.started)
-    for warning in session.warnings:
-        run.emit(warning)
+    for said in (*session.warnings, *session.steering):
+        run.emit(said)
     try:
         _refuse_if_used_up(session, training=training)
         async with AsyncExitStack() as stack:
@@ -177,7 +175,7 @@ def _refuse_if_used_up(session: Session, *, training: bool) -> None:
     """
     refusal = session.budget.refusal()
     if refusal is None and training and only_training_left(session.run, session.seed):
-        refusal = session.budget.refusal(_reserve(session))
+        refusal = session.budget.refusal(reserve_for(session.run, session.seed))
     if refusal is not None:
         raise refusal
 

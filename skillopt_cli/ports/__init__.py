@@ -1,5 +1,6 @@
 """Floor 1: the seams between the program and what may be replaced, and what is said of each."""
 
+from skillopt_cli.ports.control import Control, Unsteered
 from skillopt_cli.ports.seams import (
     AgentBackend,
     Benchmark,
@@ -29,6 +30,7 @@ __all__ = [
     "BenchmarkRequest",
     "BenchmarkSpec",
     "ChatBackend",
+    "Control",
     "Emit",
     "Executor",
     "Finished",
@@ -38,4 +40,5 @@ __all__ = [
     "Reach",
     "RoleSettings",
     "Store",
+    "Unsteered",
 ]

@@ -1,4 +1,4 @@
-"""What the gate turned down in this epoch, so that it is not proposed again."""
+"""What was turned down in this epoch, so that it is not proposed again."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Refused:
 
 
 def refused(lessons: Sequence[Lesson], earlier: Iterable[Edit] = ()) -> Refused:
-    """The rejected edits of the epoch's earlier steps, and `earlier` ones given up for good."""
-    rejected = [edit for lesson in lessons for edit in lesson.rejected]
+    """What the gate or a person turned down in the epoch, and `earlier` edits given up for good."""
+    rejected = [edit for lesson in lessons for edit in (*lesson.rejected, *lesson.vetoed)]
     return Refused(frozenset(_change(edit) for edit in (*rejected, *earlier)))
 
 

@@ -12,7 +12,7 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection
 from skillopt_cli.stages.ask import Question, ask
 from skillopt_cli.stages.attempts import first_cause
-from skillopt_cli.stages.material import lessons_text, skill_text, trajectory_text
+from skillopt_cli.stages.material import hints_text, lessons_text, skill_text, trajectory_text
 from skillopt_cli.stages.modes import mode_of
 from skillopt_cli.stages.reflect import Minibatch, keep_patch, minibatches
 from skillopt_cli.stages.run import Run
@@ -48,7 +48,8 @@ async def _analyse(
         for number, trajectory in enumerate(batch.trajectories, 1)
     ]
     budget = run.most_edits
-    user = "\n\n".join(part for part in (skill_text(skill), lessons_text(lessons), *shown) if part)
+    told = (skill_text(skill), lessons_text(lessons), hints_text(run.hints), *shown)
+    user = "\n\n".join(part for part in told if part)
     prompt = PROMPTS[batch.source] + mode.suffix
     question = Question(prompt, user, mode.analysis[batch.source], "reflect", budget)
     question = asking_for_files(question, skill)

@@ -90,7 +90,15 @@ def lessons_text(lessons: Sequence[Lesson]) -> str:
             parts.append(edits_block(without_texts(lesson.rejected), lesson.rejected_notes))
         elif lesson.verdict is not None:
             parts.append(f"The edits of this step ended as: {lesson.verdict}.")
+        if lesson.vetoed:
+            parts.append("The person who runs this struck out these edits. Leave them out:")
+            parts.append(edits_block(without_texts(lesson.vetoed)))
     return "\n".join(parts)
+
+
+def hints_text(hints: Sequence[str]) -> str:
+    """What a person wants the analysts to know, a line each; empty when there is nothing."""
+    return "\n".join(f"A hint from the person who runs this: {hint}" for hint in hints)
 
 
 def patches_text(patches: Sequence[Patch]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from skillopt_cli.core.batches import cut
 from skillopt_cli.core.edits import Patch, Source
@@ -50,7 +50,11 @@ async def reflect(
     trajectories: Sequence[Trajectory],
     lessons: Sequence[Lesson],
 ) -> Reflection:
-    """Patches from the chosen analyst; an analyst without a usable answer brings none."""
+    """Patches from the chosen analyst; an analyst without a usable answer brings none.
+
+    Analysts read the hints that were given for this step.
+    """
+    run = replace(run, hints=run.control.hints(run.number))
     with announced(run, "reflect", len(minibatches(run, trajectories))):
         reflection = await run.variants.reflect(run, skill, trajectories, lessons)
     patches = reflection.patches
@@ -69,7 +73,8 @@ async def reflect(
 
 def keep_patch(run: Run, path: str, patch: Patch) -> None:
     """A copy of a patch for people."""
-    document = asdict(patch)
+    document = asdict(replace(patch, vetoed=()))
+    del document["vetoed"]  # what is proposed and chosen here is reviewed later
     for name in ("edits", "dropped"):
         document[name] = [edit.record for edit in getattr(patch, name)]
     notes = document.pop("notes")

@@ -16,7 +16,16 @@ from skillopt_cli.core.score import Measured, Metric, Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection, TrainState
 from skillopt_cli.core.task import Split, Task
-from skillopt_cli.ports import AgentBackend, Benchmark, ChatBackend, Emit, Executor, Store
+from skillopt_cli.ports import (
+    AgentBackend,
+    Benchmark,
+    ChatBackend,
+    Control,
+    Emit,
+    Executor,
+    Store,
+    Unsteered,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,8 @@ class Run:
         step: the step being worked on, None outside steps (baseline, tests).
         folder: where copies for people go, relative to the run folder.
         memory: the optimizer's notes from earlier epochs, for its own calls.
+        control: who is asked where a person may have a say.
+        hints: those of a person for the reflection under way.
     """
 
     config: RunConfig
@@ -103,6 +114,8 @@ class Run:
     step: StepPlan | None = None
     folder: str = ""
     memory: str = ""
+    control: Control = field(default_factory=Unsteered)
+    hints: tuple[str, ...] = ()
 
     @property
     def metric(self) -> Metric:

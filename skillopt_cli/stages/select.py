@@ -8,17 +8,18 @@ from skillopt_cli.core.edits import Patch
 from skillopt_cli.core.events import EditsChosen
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.stages.reflect import keep_patch
+from skillopt_cli.stages.review import review
 from skillopt_cli.stages.run import Run, announced
 
 
 async def select(run: Run, skill: SkillDocument, merged: Patch, budget: int | None) -> Patch:
     """At most `budget` edits, the rest in `dropped`; `budget` None keeps every edit.
 
-    Notes are not edits: all are kept.
+    Notes are not edits: all are kept. What a person strikes out then is in `vetoed`.
     """
     with announced(run, "select", len(merged.edits)):
         chosen = await run.variants.select(run, skill, merged, budget)
     chosen = replace(chosen, notes=merged.notes)
     keep_patch(run, "ranked_edits.json", chosen)
     run.emit(EditsChosen(run.number, chosen.edits, chosen.dropped))
-    return chosen
+    return await review(run, chosen)

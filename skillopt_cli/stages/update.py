@@ -18,9 +18,9 @@ from skillopt_cli.stages.structure import sound
 async def update(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:
     """Make the candidate in the chosen way and write the notes; account for every edit.
 
-    What fell to the budget is reported as such. What breaks a file of a skill folder is refused,
-    and so is a text longer than `optimizer.max_skill_chars`, before anything is spent on measuring
-    it.
+    What fell to the budget, or was vetoed, is reported as such. What breaks a file of a skill
+    folder is refused, and so is a text longer than `optimizer.max_skill_chars`, before anything is
+    spent on measuring it.
     """
     with announced(run, "update", len(chosen.edits)):
         made = await run.variants.update(run, skill, chosen)
@@ -28,7 +28,7 @@ async def update(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:
         over = tuple(EditOutcome(edit, "over_budget") for edit in chosen.dropped)
         # A proposal refused as a whole leaves the text alone, and so do its notes.
         noted = skill if made.refused else await write_notes(run, made.skill, chosen.notes)
-        candidate = replace(made, skill=noted, outcomes=made.outcomes + over)
+        candidate = replace(made, skill=noted, outcomes=made.outcomes + chosen.vetoed + over)
         limit, chars = run.config.optimizer.max_skill_chars, len(noted.text)
         if limit and chars > limit and noted != skill:
             reason = f"the candidate has {count(chars, 'character')}, {limit} are allowed"

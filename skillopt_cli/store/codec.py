@@ -30,8 +30,11 @@ MIGRATIONS: tuple[Migration, ...] = ()
 SCHEMA = len(MIGRATIONS) + 1
 """The schema this program writes."""
 
-_UNSAID: tuple[tuple[str, object], ...] = (("file", ""), ("folder", None))
-"""What is left out of states and facts: an edit's file, a skill's folder, where there is none."""
+_UNSAID: tuple[tuple[str, object], ...] = (("file", ""), ("folder", None), ("vetoed", ()))
+"""What is left out of states and facts where there is none.
+
+An edit's file, a skill's folder, a step's vetoed edits.
+"""
 
 
 @dataclass(frozen=True, slots=True)

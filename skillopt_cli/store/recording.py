@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.events import Role
+from skillopt_cli.core.events import EditVetoed, HintGiven, Role
 from skillopt_cli.core.task import ChatReply
 from skillopt_cli.store import codec
 
@@ -48,11 +48,13 @@ class Header:
     Attributes:
         skillopt: the version that wrote it.
         benchmark: name and version.
+        steering: what a person said while it was recorded that can alter a text.
     """
 
     skillopt: str
     benchmark: str
     roles: Mapping[Role, RecordedRole]
+    steering: tuple[HintGiven | EditVetoed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from skillopt_cli.backends.metered import Price, free, unknown
 from skillopt_cli.backends.pacing import Pacer
 from skillopt_cli.backends.recorded import Recorded
 from skillopt_cli.backends.simulated import Simulated
+from skillopt_cli.backends.slots import Slots
 from skillopt_cli.backends.stack import CallPolicy, Shared, stack
 from skillopt_cli.compose.build import caps_of, gate_rule, train_plan
 from skillopt_cli.compose.prompts import effective_prompts
@@ -23,10 +23,12 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Layer, assignment_layers, resolve
 from skillopt_cli.core.events import Role, RunEvent, RunStarted, Stamped
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.steering import Steering
 from skillopt_cli.engine.bus import Bus, Subscriber
+from skillopt_cli.engine.controller import Controller, Course, Levers
 from skillopt_cli.engine.session import Session
 from skillopt_cli.executors.local import LocalExecutor
-from skillopt_cli.ports import Benchmark, ChatBackend, Judged, Store
+from skillopt_cli.ports import Benchmark, ChatBackend, Control, Judged, Store
 from skillopt_cli.stages import WITH_MODEL, Run, Variants
 from skillopt_cli.store.memory import MemoryStore
 from skillopt_cli.testing.toy import ToyBenchmark
@@ -57,6 +59,7 @@ class Toy:
         variants: the optimizer's stages; those that ask a model unless said otherwise.
         clock: Unix time in seconds; stands still unless said otherwise.
         price: US dollars of a call to a model that is given; not known unless said otherwise.
+        control: who steers; None takes a `Controller`, which waits for commands.
     """
 
     settings: Sequence[str] = ()
@@ -69,6 +72,7 @@ class Toy:
     clock: Callable[[], float] = _still
     judge: ChatBackend | None = None
     price: Price = unknown
+    control: Control | None = None
 
     def config(self) -> RunConfig:
         """The run's configuration.
@@ -124,16 +128,20 @@ def toy_session(
     heard = sum(1 for _ in store.facts())
     bus = Bus([Subscriber("event log", store.append)], observers, toy.clock, heard + 1)
     budget = Budget(caps_of(config), Past.of(store.facts()), bus.emit)
-    chats: dict[Role, ChatBackend] = {
-        "optimizer": _live(toy, "optimizer", config, budget),
-        "target": _live(toy, "target", config, budget),
-    }
+    doors = Doors()
+    roles: list[Role] = ["optimizer", "target"]
     judging = isinstance(toy.benchmark, Judged)
-    if judging:
-        chats["judge"] = _live(toy, "judge", config, budget)
+    roles += ["judge"] if judging else []
+    chats = {role: _live(toy, role, config, (budget, doors)) for role in roles}
+    plan, state = train_plan(config, toy.benchmark), store.load_state()
+    controller = Controller(
+        Levers(bus.emit, doors, budget, config.run.max_concurrency),
+        Course(state.done if state else 0, plan.total, asks=True),
+        Steering.of(store.facts()),
+    )
     run = Run(
         config=config,
-        plan=train_plan(config, toy.benchmark),
+        plan=plan,
         benchmark=toy.benchmark,
         splits=splits_in_use(config, toy.benchmark),
         target=ChatAgent(Recorded(chats["target"], store)),
@@ -145,11 +153,12 @@ def toy_session(
         variants=toy.variants,
         rule=gate_rule(config),
         prompts=effective_prompts(toy.benchmark.name, {}, config.optimizer.prompts_dir),
+        control=toy.control or controller,
     )
     return Session(run, SkillDocument(toy.benchmark.seed_skill), _started(run), chats, budget)
 
 
-def _live(toy: Toy, role: Role, config: RunConfig, budget: Budget) -> ChatBackend:
+def _live(toy: Toy, role: Role, config: RunConfig, shared: tuple[Budget, Doors]) -> ChatBackend:
     given = {"target": toy.target, "optimizer": toy.optimizer, "judge": toy.judge}
     chat, price = given[role], toy.price
     if chat is None:
@@ -157,7 +166,7 @@ def _live(toy: Toy, role: Role, config: RunConfig, budget: Budget) -> ChatBacken
     workers = config.gradient.analyst_workers if role == "optimizer" else config.run.workers
     policy = CallPolicy(role, workers, config.model.timeout or 60.0, config.model.retry, price)
     ceiling = config.run.max_concurrency
-    return stack(chat, policy, Shared(asyncio.Semaphore(ceiling), Pacer(ceiling), budget, Doors()))
+    return stack(chat, policy, Shared(Slots(ceiling), Pacer(ceiling), *shared))
 
 
 def _started(run: Run) -> RunStarted:

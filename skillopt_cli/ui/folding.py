@@ -9,7 +9,15 @@ from typing import assert_never
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.ui.calls import take_call
-from skillopt_cli.ui.kinds import CallFact, EpochFact, ResultFact, RunFact, StepFact, WorkFact
+from skillopt_cli.ui.kinds import (
+    CallFact,
+    ControlFact,
+    EpochFact,
+    ResultFact,
+    RunFact,
+    StepFact,
+    WorkFact,
+)
 from skillopt_cli.ui.parts import NO_STANDING, EpochView, Standing, StepView
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.work import take_work
@@ -49,6 +57,8 @@ def apply(view: RunView, fact: ev.Stamped) -> RunView:
         return _epoch(view, event)
     if isinstance(event, ResultFact):
         return _result(view, event)
+    if isinstance(event, ControlFact):
+        return replace(view, steering=view.steering.after(event))
     assert_never(event)
 
 
@@ -63,7 +73,8 @@ def _run(view: RunView, event: RunFact) -> RunView:
         case ev.SubscriberDropped():
             return replace(view, dropped=(*view.dropped, event))
         case ev.RunFinished() | ev.RunFailed():
-            return replace(view, ending=event, stages=())
+            steering = view.steering.after(event)
+            return replace(view, ending=event, stages=(), steering=steering)
     assert_never(event)
 
 
@@ -90,6 +101,7 @@ def _begin(view: RunView, event: ev.RunStarted) -> RunView:
         broken={key: n for key, n in view.broken.items() if key[0] <= floor},
         stopped="",
         ending=None,
+        steering=view.steering.after(event),
         deserted=False,
     )
 

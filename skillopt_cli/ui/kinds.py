@@ -34,6 +34,15 @@ StepFact = (
     | ev.StepSkipped
     | ev.GateDecided
 )
+ControlFact = (
+    ev.PausePlanned
+    | ev.RunPaused
+    | ev.RunContinued
+    | ev.StopRequested
+    | ev.SettingChanged
+    | ev.EditVetoed
+    | ev.HintGiven
+)
 EpochFact = ev.EpochCompared | ev.SlowUpdateDecided | ev.MemoryWritten
 ResultFact = (
     ev.BaselineMeasured | ev.CheckpointSaved | ev.TestMeasured | ev.Degraded | ev.StoppedEarly

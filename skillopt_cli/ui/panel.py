@@ -98,7 +98,8 @@ class FinalPanel:
 def _title(view: RunView) -> Text:
     run = view.run
     name = f"{one_line(run.benchmark)} {one_line(run.run_id)}" if run else "starting"
-    return Text(f"skillopt {name}", style="bold", overflow="ellipsis", no_wrap=True)
+    held = ", paused" if view.steering.paused else ""
+    return Text(f"skillopt {name}{held}", style="bold", overflow="ellipsis", no_wrap=True)
 
 
 def _facts(view: RunView, *, roomy: bool) -> Iterator[Text]:

@@ -22,11 +22,20 @@ from skillopt_cli.ui.data import data_words, luck_note
 from skillopt_cli.ui.ending import ending_lines
 from skillopt_cli.ui.epoch import epoch_lines
 from skillopt_cli.ui.folding import apply
-from skillopt_cli.ui.kinds import CallFact, EpochFact, ResultFact, RunFact, StepFact, WorkFact
+from skillopt_cli.ui.kinds import (
+    CallFact,
+    ControlFact,
+    EpochFact,
+    ResultFact,
+    RunFact,
+    StepFact,
+    WorkFact,
+)
 from skillopt_cli.ui.limits import call_lines, limits_words
 from skillopt_cli.ui.notes import appendix_words
 from skillopt_cli.ui.parts import StageView
 from skillopt_cli.ui.rates import rate_note, rate_words
+from skillopt_cli.ui.steering import control_lines
 from skillopt_cli.ui.verdict import gate_line
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import count, one_line, out_of, score
@@ -86,6 +95,8 @@ def lines_of(before: RunView, after: RunView, fact: ev.Stamped) -> Lines:
         return tuple(f"{_epoch_tag(after, event.epoch)} {line}" for line in epoch_lines(event))
     if isinstance(event, ResultFact):
         return _result_lines(before, event)
+    if isinstance(event, ControlFact):
+        return control_lines(event)
     assert_never(event)
 
 

@@ -22,6 +22,7 @@ from skillopt_cli.core.events import (
     TestMeasured,
 )
 from skillopt_cli.core.ledger import Ledger, Spent, Worked
+from skillopt_cli.core.steering import Steering
 from skillopt_cli.ui.parts import (
     NO_STANDING,
     EpochView,
@@ -62,6 +63,7 @@ class RunView:
         time: of the latest fact, in Unix seconds.
         deserted: whether the last process is gone without having stated an ending.
         worked: time at work, over all processes.
+        steering: what a person asked of the run.
     """
 
     run: RunStarted | None = None
@@ -95,6 +97,7 @@ class RunView:
     ending: RunFinished | RunFailed | None = None
     time: float = 0.0
     worked: Worked = field(default_factory=Worked)
+    steering: Steering = field(default_factory=Steering)
 
     @property
     def step(self) -> StepView | None:

@@ -47,8 +47,15 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments: Any, **named: Any) -> Any:
         raise AssertionError(f"the network was asked: {arguments}")
 
-    for name in ("connect", "connect_ex", "sendto", "bind"):
+    bind = socket.socket.bind
+
+    def within_the_folder(self: socket.socket, address: Any) -> None:
+        # Where the run listens for `skillopt ctl` is no network.
+        return bind(self, address) if self.family == socket.AF_UNIX else refuse(self, address)
+
+    for name in ("connect", "connect_ex", "sendto"):
         monkeypatch.setattr(socket.socket, name, refuse)
+    monkeypatch.setattr(socket.socket, "bind", within_the_folder)
     for name in ("create_connection", "getaddrinfo"):
         monkeypatch.setattr(socket, name, refuse)
 

@@ -124,6 +124,7 @@ def test_a_whole_step_becomes_one_record() -> None:
             "invalid": 0,
             "over_budget": 0,
             "duplicate": 0,
+            "vetoed": 0,
         },
         "selection_hard": 0.75,
         "selection_soft": 0.75,

@@ -263,6 +263,19 @@ def states() -> dict[str, list[ev.RunEvent]]:
     }
 
 
+def steered() -> list[ev.RunEvent]:
+    """What a person may ask of a run."""
+    return [
+        ev.HintGiven(2, "mind\nthe units"),
+        ev.SettingChanged("run.max_usd", None, 2.5),
+        ev.PausePlanned(),
+        ev.RunPaused(1, "edits"),
+        ev.EditVetoed(1, 2, COPY, "too long"),
+        ev.RunContinued(),
+        ev.StopRequested(),
+    ]
+
+
 def one_of_each() -> list[ev.RunEvent]:
     """One fact of every kind of the union."""
     kept: dict[type, ev.RunEvent] = {}
@@ -275,6 +288,6 @@ def one_of_each() -> list[ev.RunEvent]:
         ev.JudgedTwice(1, "rollout", "task-1", agree=True),
         ev.RunFailed("AuthFailed", "the key was refused", "check OPENAI_API_KEY", 4, True),
     ]
-    for fact in [*whole_run(), *epoch_end(3), *limited(), *extra]:
+    for fact in [*whole_run(), *epoch_end(3), *limited(), *steered(), *extra]:
         kept.setdefault(type(fact), fact)
     return list(kept.values())

@@ -8,6 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from skillopt_cli.core.events.control import (
+    EditVetoed,
+    HintGiven,
+    PausePlanned,
+    RunContinued,
+    RunPaused,
+    SettingChanged,
+    StopRequested,
+)
 from skillopt_cli.core.events.epoch import (
     EpochCompared,
     MemoryWritten,
@@ -44,6 +53,7 @@ from skillopt_cli.core.events.step import (
 )
 from skillopt_cli.core.events.work import (
     BUDGET,
+    CONTROL,
     BudgetSpent,
     CallFailed,
     CallMade,
@@ -61,6 +71,7 @@ from skillopt_cli.core.events.work import (
 
 __all__ = [
     "BUDGET",
+    "CONTROL",
     "AppendixWritten",
     "BaselineMeasured",
     "BatchScored",
@@ -72,10 +83,12 @@ __all__ = [
     "CheckpointSaved",
     "Degraded",
     "DriftAllowed",
+    "EditVetoed",
     "EditsChosen",
     "EditsMerged",
     "EpochCompared",
     "GateDecided",
+    "HintGiven",
     "JudgedTwice",
     "LearningRateChosen",
     "Limits",
@@ -84,13 +97,17 @@ __all__ = [
     "PaceChanged",
     "ParameterRefused",
     "PatchesProposed",
+    "PausePlanned",
     "PreflightPassed",
     "Role",
     "RolloutFinished",
+    "RunContinued",
     "RunEvent",
     "RunFailed",
     "RunFinished",
+    "RunPaused",
     "RunStarted",
+    "SettingChanged",
     "SlowUpdateAction",
     "SlowUpdateDecided",
     "StageFinished",
@@ -99,6 +116,7 @@ __all__ = [
     "Stamped",
     "StepSkipped",
     "StepStarted",
+    "StopRequested",
     "StoppedEarly",
     "SubscriberDropped",
     "TestMeasured",
@@ -136,6 +154,13 @@ RunEvent = (
     | TestMeasured
     | Degraded
     | StoppedEarly
+    | PausePlanned
+    | RunPaused
+    | RunContinued
+    | StopRequested
+    | SettingChanged
+    | EditVetoed
+    | HintGiven
     | SubscriberDropped
     | RunFinished
     | RunFailed

@@ -176,6 +176,8 @@ class JudgedTwice:
 
 BUDGET = "budget"
 """`Degraded.where` of what is said of caps."""
+CONTROL = "control"
+"""`Degraded.where` of what is said of steering."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,5 +190,5 @@ class Degraded:
 
     @property
     def of_step(self) -> bool:
-        """Whether it is about the step under way; what is said of the budget is about the run."""
-        return self.where != BUDGET
+        """Whether it is about the step under way; budget and control are the run's."""
+        return self.where not in (BUDGET, CONTROL)

@@ -1,0 +1,271 @@
+"""The controller: carries out what a person asks of a run at work, and states it as facts."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from skillopt_cli.backends.budget import Budget
+from skillopt_cli.backends.doors import Doors
+from skillopt_cli.config.layers import Strength, leaf_layer, resolve
+from skillopt_cli.control import commands
+from skillopt_cli.control.commands import Answer, Command
+from skillopt_cli.core.caps import FLAGS
+from skillopt_cli.core.edits import Edit
+from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.events import (
+    EditVetoed,
+    HintGiven,
+    PausePlanned,
+    RunContinued,
+    RunEvent,
+    RunPaused,
+    SettingChanged,
+    StopRequested,
+)
+from skillopt_cli.core.events.control import PausePoint
+from skillopt_cli.core.steering import Steering
+from skillopt_cli.core.words import count
+from skillopt_cli.ports import Emit
+
+CONCURRENCY = "run.max_concurrency"
+SETTABLE = (CONCURRENCY, *(f"run.{name}" for name in FLAGS))
+"""What may be changed while a run works."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What of a run's plan decides which commands make sense.
+
+    Attributes:
+        done: steps recorded.
+        total: steps planned; 0 for an evaluation.
+        asks: whether the optimizer is a model, which can read hints.
+    """
+
+    done: int
+    total: int
+    asks: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Levers:
+    """What a controller acts on.
+
+    Attributes:
+        ceiling: most calls in flight per provider, to begin with.
+        limit: changes it.
+        hide: gives a text without the secrets in it.
+    """
+
+    emit: Emit
+    doors: Doors
+    budget: Budget
+    ceiling: int
+    limit: Callable[[int], None] = lambda ceiling: None
+    hide: Callable[[str], str] = str
+
+
+class Controller:
+    """A `Control` that people give commands to. Every command that alters something is a fact.
+
+    The fact is stated before the command takes effect and before it is answered, so what a person
+    was told has been done is in the log, and a run taken up after a kill does it as well.
+
+    Args:
+        steering: what was asked of earlier processes of the run.
+    """
+
+    def __init__(self, levers: Levers, course: Course, steering: Steering) -> None:
+        self._levers = levers
+        self._course = course
+        self._steering = steering.at_rest
+        self._ceiling = levers.ceiling
+        self._step = course.done
+        self._reflected = course.done
+        self._edits: tuple[Edit, ...] = ()
+        self._news = asyncio.Event()
+        self._end: Callable[[], object] = lambda: None
+
+    def ends_by(self, end: Callable[[], object]) -> None:
+        """Name what ends the run once a stop has let the calls in flight finish."""
+        self._end = end
+
+    def stop(self) -> None:
+        """Begin no more calls, and end the run when none is in flight."""
+        self._levers.doors.close(self._end)
+
+    def hints(self, step: int) -> tuple[str, ...]:
+        """The hints for a step's reflection, which begins now; later ones are for the next step."""
+        self._step = self._reflected = step
+        return self._steering.hints_for(step)
+
+    async def review(self, step: int, edits: Sequence[Edit]) -> tuple[EditVetoed, ...]:
+        """The vetoes against a step's chosen edits, once no pause keeps the step here."""
+        self._step, self._edits = step, tuple(edits)
+        if self._steering.planned and self._steering.paused is None:
+            self._hold("edits")
+        while self._steering.paused is not None:
+            self._news.clear()
+            await self._news.wait()
+        self._edits = ()
+        return self._steering.vetoes_of(step)
+
+    def carry_out(self, command: Command) -> Answer:
+        """Do what a command asks.
+
+        Raises:
+            UsageError: it makes no sense now; nothing was changed.
+        """
+        match command:
+            case commands.Status():
+                said = ""
+            case commands.Pause(at=at):
+                said = self._pause(at)
+            case commands.Resume():
+                said = self._resume()
+            case commands.Stop():
+                said = self._stop()
+            case commands.Set(key=key, value=value):
+                said = self._set(key, value)
+            case commands.Veto(number=number, reason=reason):
+                said = self._veto(number, reason)
+            case commands.Hint(text=text):
+                said = self._hint(text)
+        steering = self._steering
+        return Answer(
+            said=said,
+            pid=os.getpid(),
+            in_flight=self._levers.doors.inside,
+            paused=steering.paused,
+            planned=steering.planned,
+            stopping=steering.stopping,
+            max_concurrency=self._ceiling,
+            caps={cap.name: cap.limit for cap in self._levers.budget.caps},
+        )
+
+    def _tell(self, event: RunEvent) -> None:
+        self._levers.emit(event)
+        self._steering = self._steering.after(event)
+
+    def _pause(self, at: PausePoint) -> str:
+        if self._steering.stopping:
+            raise UsageError("the run is stopping", "`skillopt resume RUN` takes it up again")
+        if at == "now":
+            if self._steering.paused is not None:
+                raise UsageError("the run is paused already", "`skillopt ctl RUN resume` goes on")
+            self._hold("now")
+            return "paused: calls in flight end, no other begins"
+        if self._steering.planned:
+            raise UsageError(
+                "a pause is planned already", "`skillopt ctl RUN resume` takes it back"
+            )
+        if not self._course.total:
+            raise UsageError("an evaluation chooses no edits", "pause it without --at")
+        self._tell(PausePlanned())
+        return "the run will pause when the next edits are chosen"
+
+    def _hold(self, at: PausePoint) -> None:
+        self._tell(RunPaused(self._step, at))
+        self._levers.doors.hold()
+        self._levers.budget.hold()
+
+    def _resume(self) -> str:
+        if self._steering.paused is None and not self._steering.planned:
+            raise UsageError(
+                "the run is not paused", "`skillopt ctl RUN status` says how it stands"
+            )
+        held = self._steering.paused is not None
+        self._tell(RunContinued())
+        self._levers.budget.go_on()
+        self._levers.doors.release()
+        self._news.set()
+        return "the run goes on" if held else "the planned pause is taken back"
+
+    def _stop(self) -> str:
+        if not self._steering.stopping:
+            self._tell(StopRequested())
+            self.stop()
+        return f"stopping: {count(self._levers.doors.inside, 'call')} in flight may finish"
+
+    def _set(self, key: str, value: str) -> str:
+        key = key.strip().replace("-", "_")
+        if key not in SETTABLE:
+            raise UsageError(
+                f"`{key}` cannot be changed while the run works",
+                f"these can: {', '.join(SETTABLE)}",
+            )
+        layer = leaf_layer("ctl", key, value, Strength.FLAG)
+        name = key.removeprefix("run.")
+        wanted = getattr(resolve([layer]).config.run, name)
+        if name in FLAGS:
+            before = self._cap_now(name)
+            self._check_counts(name, wanted)
+            self._tell(SettingChanged(key, before, wanted))
+            self._levers.budget.cap(name, wanted)
+            return f"{key} is {'lifted' if wanted is None else f'{wanted:.10g}'} now"
+        self._tell(SettingChanged(key, self._ceiling, wanted))
+        self._ceiling = wanted
+        self._levers.limit(wanted)
+        return f"{key} is {wanted} now"
+
+    def _cap_now(self, name: str) -> float | None:
+        budget = self._levers.budget
+        if budget.reached is not None:
+            raise UsageError(
+                f"{budget.reached} was reached, the run is ending",
+                f"`skillopt resume RUN {FLAGS[budget.reached.name]} N` goes on up to a higher N",
+            )
+        return next((cap.limit for cap in budget.caps if cap.name == name), None)
+
+    def _check_counts(self, name: str, limit: float | None) -> None:
+        total = self._levers.budget.use.ledger.total
+        unknown = {"max_usd": total.unpriced, "max_tokens": total.silent}.get(name, 0)
+        if limit is not None and unknown:
+            raise UsageError(
+                f"run.{name} cannot be kept: {count(unknown, 'call')} did not tell what it counts",
+                "set run.max_calls instead",
+            )
+
+    def _veto(self, number: int, reason: str) -> str:
+        if not self._edits:
+            raise UsageError(
+                "no edits wait to be applied now",
+                "`skillopt ctl RUN pause --at edits` has the run wait there",
+            )
+        if number > len(self._edits):
+            raise UsageError(
+                f"there is no edit {number}: {count(len(self._edits), 'edit')} are chosen",
+                "`skillopt ctl RUN status` lists them",
+            )
+        if any(veto.number == number for veto in self._steering.vetoes_of(self._step)):
+            raise UsageError(f"edit {number} is vetoed already")
+        edit = self._edits[number - 1]
+        self._tell(EditVetoed(self._step, number, edit, self._clean(reason, "reason")))
+        return f"edit {number} of step {self._step} is struck out"
+
+    def _hint(self, text: str) -> str:
+        step = self._reflected + 1
+        if not self._course.asks:
+            raise UsageError("nobody would read the hint: this run's optimizer is no model")
+        if step > self._course.total:
+            raise UsageError("nobody would read the hint: no reflection is left in this run")
+        text = self._clean(text, "hint")
+        if not text:
+            raise UsageError("the hint is empty", "say what the optimizer should know")
+        self._tell(HintGiven(step, text))
+        return f"the reflection of step {step} will read it"
+
+    def _clean(self, text: str, what: str) -> str:
+        """The text on one line."""
+        line = " ".join(text.split())
+        if self._levers.hide(line) != line:
+            raise UsageError(f"the {what} holds a key", "keys stay in environment variables")
+        return line
+
+
+def unstated(steering: Iterable[RunEvent], known: Steering) -> tuple[RunEvent, ...]:
+    """The facts of a recorded run's steering that a log lacks."""
+    return tuple(fact for fact in steering if fact not in known.lasting)

@@ -1,0 +1,98 @@
+"""What a person asked of a run: the fold over its facts."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt_cli.core.edits import Edit, EditOutcome
+from skillopt_cli.core.events import (
+    EditVetoed,
+    HintGiven,
+    PausePlanned,
+    RunContinued,
+    RunEvent,
+    RunFailed,
+    RunPaused,
+    RunStarted,
+    Stamped,
+    StopRequested,
+)
+from skillopt_cli.core.ledger import Worked
+from skillopt_cli.core.steering import VETOED, Steering, struck
+
+ONE, TWO = Edit("append", "- one"), Edit("append", "- two")
+STARTED = RunStarted("a", "toy", 0, 4, 2, "o", "t", "d", 1, 1, 1, "hard")
+FAILED = RunFailed("Interrupted", "stopped", "", 130, True)
+EVENTS: list[RunEvent] = [
+    STARTED,
+    FAILED,
+    PausePlanned(),
+    RunPaused(1, "now"),
+    RunPaused(1, "edits"),
+    RunContinued(),
+    StopRequested(),
+    HintGiven(2, "be short"),
+    EditVetoed(1, 1, ONE),
+]
+
+
+def told(*events: RunEvent) -> Steering:
+    return Steering.of(Stamped(n, float(n), event) for n, event in enumerate(events, 1))
+
+
+def test_a_pause_ends_by_going_on_by_an_ending_and_by_a_new_process() -> None:
+    assert told(RunPaused(1, "now")).paused == "now"
+    for end in (RunContinued(), FAILED, STARTED):
+        after = told(PausePlanned(), RunPaused(1, "edits"), StopRequested(), end)
+        assert (after.planned, after.paused) == (False, None)
+        assert after.stopping == isinstance(end, RunContinued)
+
+
+def test_a_planned_pause_outlives_another_and_is_used_up_where_it_takes_hold() -> None:
+    assert told(RunPaused(1, "now"), PausePlanned(), RunContinued()).planned
+    assert told(PausePlanned(), RunPaused(1, "now"), RunContinued()).planned
+    assert not told(PausePlanned(), RunContinued()).planned
+    assert not told(PausePlanned(), RunPaused(1, "edits")).planned
+
+
+def test_hints_and_vetoes_are_those_of_their_step_and_outlive_the_process() -> None:
+    steering = told(
+        HintGiven(1, "a"), HintGiven(2, "b"), HintGiven(1, "c"), EditVetoed(2, 2, TWO), STARTED
+    )
+    assert steering.hints_for(1) == ("a", "c")
+    assert steering.hints_for(2) == ("b",)
+    assert steering.hints_for(3) == ()
+    assert steering.vetoes_of(1) == ()
+    assert steering.vetoes_of(2) == (EditVetoed(2, 2, TWO),)
+
+
+def test_a_veto_strikes_out_the_edit_at_its_place_only() -> None:
+    kept, out = struck([ONE, TWO, ONE], [EditVetoed(1, 3, ONE, "no"), EditVetoed(1, 2, ONE)])
+    assert kept == (ONE, TWO)
+    assert out == (EditOutcome(ONE, "vetoed", "no"),)
+    assert struck([ONE], [EditVetoed(1, 1, ONE)])[1][0].reason == VETOED
+    assert struck([ONE], []) == ((ONE,), ())
+
+
+@given(st.lists(st.sampled_from(EVENTS), max_size=12))
+def test_only_a_pause_that_was_stated_holds(events: list[RunEvent]) -> None:
+    steering = told(*events)
+    if steering.paused is not None:
+        assert any(isinstance(event, RunPaused) for event in events)
+    assert steering.hints == tuple(e for e in events if isinstance(e, HintGiven))
+    assert set(steering.vetoes) <= set(events)
+
+
+def test_time_on_hold_is_no_work() -> None:
+    worked = Worked()
+    for time, event in (
+        (10.0, STARTED),
+        (12.0, StopRequested()),
+        (13.0, RunPaused(1, "now")),
+        (60.0, HintGiven(2, "x")),
+        (113.0, RunContinued()),
+        (115.0, StopRequested()),
+    ):
+        worked = worked.after(Stamped(1, time, event))
+    assert worked.seconds == 5.0
