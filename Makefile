@@ -7,7 +7,7 @@ JOBS ?= auto
 PYTEST := $(BIN)/pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo fmt lint types test test-all docs snap build check clean
+.PHONY: help install demo fmt lint types test test-all test-slow docs snap build check clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ test: $(VENV)/.dev ## Run the tests (a few minutes)
 
 test-all: $(VENV)/.dev ## Run all tests, slow ones with real components included
 	$(PYTEST) -m 'slow or not slow'
+
+test-slow: $(VENV)/.dev ## Run the slow tests alone, with real components
+	$(PYTEST) -m slow
 
 docs: $(VENV)/.dev ## Check the docs: pages fresh, snippets run
 	$(PYTEST) tests/docs
