@@ -42,7 +42,7 @@ lint: $(VENV)/.dev ## Check format and lint
 types: $(VENV)/.dev ## Check types
 	$(BIN)/mypy
 
-test: $(VENV)/.dev ## Run the tests (a few minutes)
+test: $(VENV)/.dev ## Run the tests (a quarter of an hour on two cores)
 	$(PYTEST) -m 'not slow'
 
 test-all: $(VENV)/.dev ## Run all tests, slow ones with real components included
