@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,14 +26,10 @@ def load_hub(
     Raises:
         DataError: `datasets` is not installed, the hub fails, or a field is missing.
     """
-    try:
+    with _loading(dataset, benchmark):
         from datasets import load_dataset
-    except ImportError as error:
-        raise _uninstalled(benchmark) from error
-    try:
+
         loaded: Mapping[str, Dataset] = load_dataset(dataset, config)
-    except Exception as error:
-        raise _unloadable(dataset, error) from error
     for name, rows in loaded.items():
         _refuse_lacking(rows, fields, f"split `{name}` of `{dataset}`")
     return loaded
@@ -53,15 +50,11 @@ def load_hub_files(
     Raises:
         DataError: `datasets` is not installed, the hub fails, or a file or field is missing.
     """
-    try:
-        from datasets import load_dataset
-    except ImportError as error:
-        raise _uninstalled(benchmark) from error
     files = [str(file) for file in hub_files(dataset, pattern, benchmark=benchmark)]
-    try:
+    with _loading(dataset, benchmark):
+        from datasets import load_dataset
+
         rows: Dataset = load_dataset("parquet", data_files=files, split="train")
-    except Exception as error:
-        raise _unloadable(dataset, error) from error
     _refuse_lacking(rows, fields, f"`{dataset}`")
     return rows
 
@@ -82,15 +75,11 @@ def hub_files(dataset: str, pattern: str, *, benchmark: str) -> list[Path]:
     """
     folder = Path(dataset)
     if not folder.is_dir():
-        try:
+        with _loading(dataset, benchmark):
             from huggingface_hub import snapshot_download
-        except ImportError as error:
-            raise _uninstalled(benchmark) from error
-        try:
+
             wanted = [pattern, f"**/{pattern}"]
             folder = Path(snapshot_download(dataset, repo_type="dataset", allow_patterns=wanted))
-        except Exception as error:
-            raise _unloadable(dataset, error) from error
     found = sorted(folder.rglob(pattern))
     if not found:
         raise DataError(f"the data set `{dataset}` has no file `{pattern}`")
@@ -103,18 +92,21 @@ def _refuse_lacking(rows: Dataset, fields: Collection[str], where: str) -> None:
         raise DataError(f"{where} has no field `{missing[0]}`")
 
 
-def _uninstalled(benchmark: str) -> DataError:
-    return DataError(
-        f"preparing {benchmark} needs the package `datasets`",
-        "pip install 'skillopt-cli[data]'",
-    )
-
-
-def _unloadable(dataset: str, error: Exception) -> DataError:
-    # The hub client raises errors of several libraries; whichever it is, there are no records.
-    reason = " ".join(str(error).split()) or type(error).__name__
-    return DataError(
-        f"cannot load the data set `{dataset}`: {reason}",
-        "check the connection, HF_ENDPOINT and HF_HUB_OFFLINE, and HF_TOKEN where the data set"
-        " asks for one, then try again; the bundled sample needs no download",
-    )
+@contextmanager
+def _loading(dataset: str, benchmark: str) -> Iterator[None]:
+    """The one place where the hub's client is imported and may fail."""
+    try:
+        yield
+    except ImportError as error:
+        raise DataError(
+            f"preparing {benchmark} needs the package `datasets`",
+            "pip install 'skillopt-cli[data]'",
+        ) from error
+    # The client raises errors of several libraries; whichever it is, there are no records.
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(
+            f"cannot load the data set `{dataset}`: {reason}",
+            "check the connection, HF_ENDPOINT and HF_HUB_OFFLINE, and HF_TOKEN where the data set"
+            " asks for one, then try again; the bundled sample needs no download",
+        ) from error
