@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from skillopt_cli.benchmarks.records import read_records
-from skillopt_cli.benchmarks.splits import split_files
+from skillopt_cli.cli.plugins import sample_sizes
 from skillopt_cli.core.task import SPLITS
 from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
 from skillopt_cli.ports import BenchmarkSpec
@@ -51,13 +50,9 @@ def _row(spec: BenchmarkSpec) -> str:
     if spec.prepare and not spec.sizes:
         full = "`data prepare`"
     extra = f"`pip install 'skillopt-cli[{spec.extra}]'`" if spec.extra else "-"
-    sample = _sizes(_sample(spec.sample)) if spec.sample else "-"
+    sample = _sizes(sample_sizes(spec.sample)) if spec.sample else "-"
     cells = (name, spec.summary, ", ".join(kinds), sample, full, extra)
     return f"| {' | '.join(cells)} |"
-
-
-def _sample(folder: Path) -> Mapping[str, int]:
-    return {split: sum(1 for _ in read_records(p)) for split, p in split_files(folder).items()}
 
 
 def _sizes(sizes: Mapping[str, int]) -> str:

@@ -20,12 +20,21 @@ from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.task import SPLITS
 from skillopt_cli.plugins import BACKENDS, BENCHMARKS, load_backend, load_benchmark, names
-from skillopt_cli.ports import BackendSpec, Benchmark, BenchmarkRequest, BenchmarkSpec
+from skillopt_cli.ports import BackendSpec
 
 benchmarks = typer.Typer(help="What skills can be trained on.", no_args_is_help=True)
 backends = typer.Typer(help="Which models can be used.", no_args_is_help=True)
 
 Row = dict[str, Any]
+
+_NOT_KNOWN: Row = {
+    **dict.fromkeys(("name", "summary", "extra", "missing", "error"), ""),
+    **dict.fromkeys(("judged", "runs_programs", "full"), False),
+    **dict.fromkeys(("sample", "sizes")),
+    "modality": [],
+    "options": [],
+}
+"""The row of a plug-in that cannot be loaded."""
 
 ABILITIES = {"images": "images", "tools": "tools", "json_schema": "JSON schema", "usage": "usage"}
 """What a backend may offer, in the order and the words of the list."""
@@ -101,9 +110,9 @@ def sample_sizes(folder: Path) -> dict[str, int]:
 
 def _benchmark(name: str) -> Row:
     try:
-        spec, error = load_benchmark(name), None
+        spec = load_benchmark(name)
     except ConfigError as fault:
-        spec, error = BenchmarkSpec(name, "", _unusable, modality=()), fault.message
+        return _NOT_KNOWN | {"name": name, "error": fault.message}
     return {
         "name": name,
         "summary": spec.summary,
@@ -116,13 +125,8 @@ def _benchmark(name: str) -> Row:
         "options": sorted(spec.options),
         "extra": spec.extra,
         "missing": spec.missing(),
-        "error": error,
+        "error": None,
     }
-
-
-def _unusable(request: BenchmarkRequest) -> Benchmark:
-    """Stands in for a plug-in that cannot be loaded, which is only listed."""
-    raise NotImplementedError
 
 
 def _full(row: Row) -> str:
