@@ -12,10 +12,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from skillopt_cli.benchmarks.choice import lettered
-from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.scorers import Scorer, ScorerName, make_scorer, pattern_fault
 from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
@@ -28,10 +28,8 @@ PROMPT_KEYS = ("prompt", "question")
 ANSWER_KEYS = ("answer", "answers", "reference")
 
 
-class FolderOptions(BaseModel):
+class FolderOptions(BenchmarkOptions):
     """The `env.*` keys of the folder benchmark."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
     scorer: ScorerName = "exact"
     """exact, f1, contains, numeric, regex or choice."""

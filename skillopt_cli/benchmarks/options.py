@@ -6,12 +6,19 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skillopt_cli.config.wording import fault_words, nearest
 from skillopt_cli.core.errors import ConfigError
 
-Options = TypeVar("Options", bound=BaseModel)
+
+class BenchmarkOptions(BaseModel):
+    """The `env.*` keys of a benchmark; what stands below a field is its help."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
+
+
+Options = TypeVar("Options", bound=BenchmarkOptions)
 
 
 def read_options(model: type[Options], options: Mapping[str, Any], benchmark: str) -> Options:

@@ -11,14 +11,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from skillopt_cli.benchmarks.alfworld.engine import Engine, Game
 from skillopt_cli.benchmarks.alfworld.episode import GameEpisode
 from skillopt_cli.benchmarks.alfworld.games import FOLDER, Games
 from skillopt_cli.benchmarks.alfworld.prepare import COUNTS, prepare
 from skillopt_cli.benchmarks.alfworld.texts import ANSWER_FORMAT, PROMPTS, ROLE, SEED_SKILL
-from skillopt_cli.benchmarks.options import refuse_unknown
+from skillopt_cli.benchmarks.options import BenchmarkOptions, refuse_unknown
 from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
 from skillopt_cli.config.wording import fault_words, nearest
 from skillopt_cli.core.errors import ConfigError, DataError
@@ -32,10 +32,8 @@ EXTRA = "alfworld"
 _PACKAGES = ("textworld", "alfworld")
 
 
-class AlfworldOptions(BaseModel):
+class AlfworldOptions(BenchmarkOptions):
     """The `env.*` keys of ALFWorld."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
     max_steps: int = Field(50, ge=1)
     """Answers a game lasts at most, those without a usable action included."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BeforeValidator
 
 from skillopt_cli.benchmarks.babyvision import scorer
 from skillopt_cli.benchmarks.babyvision.items import Item, read_item
@@ -26,7 +26,7 @@ from skillopt_cli.benchmarks.babyvision.wording import (
 )
 from skillopt_cli.benchmarks.choice import LETTERS, lettered
 from skillopt_cli.benchmarks.judging import RIGHT_OR_WRONG, Judgement, ask, verdict_score
-from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.pictures import Album, Detail
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
@@ -38,10 +38,8 @@ NAME = "babyvision"
 SAMPLE = Path(__file__).parent / "sample"
 
 
-class BabyVisionOptions(BaseModel):
+class BabyVisionOptions(BenchmarkOptions):
     """The `env.*` keys of BabyVision."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
     choice_base: Annotated[Base, BeforeValidator(str)] = "auto"
     """What whole numbers in choiceAns call the first option: 0, 1, or auto to see from the data."""

@@ -10,14 +10,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from skillopt_cli.benchmarks.answers import extract_answer, tagged
 from skillopt_cli.benchmarks.docvqa.anls import anls_score
 from skillopt_cli.benchmarks.docvqa.items import Item, read_item
 from skillopt_cli.benchmarks.docvqa.prepare import COUNTS, prepare
 from skillopt_cli.benchmarks.docvqa.wording import ANSWER_FORMAT, PROMPTS, ROLE, SEED_SKILL
-from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.pictures import Album, Detail
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.second_look import SecondLook
@@ -31,10 +31,8 @@ NAME = "docvqa"
 SAMPLE = Path(__file__).parent / "sample"
 
 
-class DocVQAOptions(BaseModel):
+class DocVQAOptions(BenchmarkOptions):
     """The `env.*` keys of DocVQA."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
     max_turns: int = Field(1, ge=1)
     """Replies at most: one without a marked answer is asked for again."""

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from skillopt_cli.benchmarks.choice import lettered
 from skillopt_cli.benchmarks.livemathematicianbench.items import FILES, read_item
 from skillopt_cli.benchmarks.livemathematicianbench.prepare import COUNTS, prepare
@@ -19,7 +17,7 @@ from skillopt_cli.benchmarks.livemathematicianbench.wording import (
     ROLE,
     SEED_SKILL,
 )
-from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
 from skillopt_cli.core.score import Score
@@ -30,10 +28,8 @@ NAME = "livemathematicianbench"
 SAMPLE = Path(__file__).parent / "sample"
 
 
-class LiveMathOptions(BaseModel):
+class LiveMathOptions(BenchmarkOptions):
     """The `env.*` keys of LiveMathematicianBench."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
     shuffle_choices: bool = True
     """Whether options are put in a seeded order of their own for each item."""

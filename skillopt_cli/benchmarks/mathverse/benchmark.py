@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from skillopt_cli.benchmarks.choice import lettered
 from skillopt_cli.benchmarks.judging import RIGHT_OR_WRONG, Judgement, ask, verdict_score
 from skillopt_cli.benchmarks.mathverse import scorer
@@ -27,7 +25,7 @@ from skillopt_cli.benchmarks.mathverse.wording import (
     RUBRIC,
     SEED_SKILL,
 )
-from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.pictures import Album, Detail
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
@@ -42,10 +40,8 @@ PACKAGE = "math_verify"
 EXTRA = "math"
 
 
-class MathVerseOptions(BaseModel):
+class MathVerseOptions(BenchmarkOptions):
     """The `env.*` keys of MathVerse."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
     problem_version: str = VERSION
     """Which version of each problem to keep; empty keeps all."""

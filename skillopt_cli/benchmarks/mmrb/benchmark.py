@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from skillopt_cli.benchmarks.choice import lettered
 from skillopt_cli.benchmarks.mmrb.items import Item, read_item
@@ -24,7 +24,7 @@ from skillopt_cli.benchmarks.mmrb.scorer import (
     score_answer,
 )
 from skillopt_cli.benchmarks.mmrb.wording import ANSWER_FORMAT, PROMPTS, ROLE, SEED_SKILL
-from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.pictures import Album, Detail
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.second_look import SecondLook
@@ -38,10 +38,8 @@ NAME = "mmrb"
 SAMPLE = Path(__file__).parent / "sample"
 
 
-class MMRBOptions(BaseModel):
+class MMRBOptions(BenchmarkOptions):
     """The `env.*` keys of MMRB."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
     matching: Matching = "same"
     """How open answers are compared: same, or published (one may contain the other)."""

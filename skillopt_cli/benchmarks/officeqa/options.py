@@ -7,9 +7,10 @@ import os
 import re
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from skillopt_cli.benchmarks.officeqa.scorer import Scoring, Tag
+from skillopt_cli.benchmarks.options import BenchmarkOptions
 
 Mode = Literal["offline", "custom_search", "azure_search"]
 _SHORT = {"custom": "custom_search", "azure": "azure_search"}
@@ -23,10 +24,8 @@ _SEARCHING = {
 }
 
 
-class OfficeQAOptions(BaseModel):
+class OfficeQAOptions(BenchmarkOptions):
     """The `env.*` keys of OfficeQA."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
     data_dirs: tuple[str, ...] = ()
     """Folders of documents, beside those that are found without being named."""

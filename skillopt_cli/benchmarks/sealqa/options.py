@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
+
+from skillopt_cli.benchmarks.options import BenchmarkOptions
 
 Mode = Literal["given", "offline", "custom_search"]
 _SAME = {"search_auth_env", "search_timeout_seconds"}
 
 
-class SealQAOptions(BaseModel):
+class SealQAOptions(BenchmarkOptions):
     """The `env.*` keys of SealQA."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
     search_mode: Mode = "offline"
     """given: results in the brief and no tools; offline: search the task's own documents too;

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from skillopt_cli.benchmarks.options import BenchmarkOptions
 
 NAME = "spreadsheetbench"
 Mode = Literal["single", "multi", "react"]
 
 
-class SpreadsheetOptions(BaseModel):
+class SpreadsheetOptions(BenchmarkOptions):
     """The `env.*` keys of the spreadsheetbench benchmark."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
     mode: Mode = "multi"
     """single: one script; multi: scripts until one runs; react: tools in a working folder."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from skillopt_cli.benchmarks.options import BenchmarkOptions
 
 NAME = "swebench"
 RunnerName = Literal["auto", "process", "docker"]
 
 
-class SweOptions(BaseModel):
+class SweOptions(BenchmarkOptions):
     """The `env.*` keys of the swebench benchmark."""
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
     max_turns: int = Field(50, ge=1)
     """Replies at most."""
