@@ -50,10 +50,10 @@ def load_hub_files(
     Raises:
         DataError: `datasets` is not installed, the hub fails, or a file or field is missing.
     """
-    files = [str(file) for file in hub_files(dataset, pattern, benchmark=benchmark)]
     with _loading(dataset, benchmark):
         from datasets import load_dataset
-
+    files = [str(file) for file in hub_files(dataset, pattern, benchmark=benchmark)]
+    with _loading(dataset, benchmark):
         rows: Dataset = load_dataset("parquet", data_files=files, split="train")
     _refuse_lacking(rows, fields, f"`{dataset}`")
     return rows
