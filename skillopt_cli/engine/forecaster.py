@@ -29,6 +29,8 @@ SUCCESSES_PROPOSE = 0.2
 """Share of the analyses of successes that propose an edit; mostly there is little to add."""
 ACCEPTED = 0.3
 """Share of candidates accepted, where that decides how long patience lasts and what is tested."""
+RATES_NOTHING = 0.1
+"""Share of steps whose rate, set by the optimizer itself, lets no edit through."""
 TRIES = 2
 """An answer of the optimizer that cannot be used is asked for once more."""
 
@@ -109,7 +111,8 @@ class Forecaster:
 
     def _step(self, tasks: int, budget: int | None) -> Amount:
         made = self._attempts(Range.of(tasks)) + self._reflection(tasks, budget)
-        return made + self._attempts(self._measurement())
+        rates = self.config.optimizer.rate_control == "autonomous"
+        return made + self._attempts(self._measurement(1 - RATES_NOTHING if rates else 1.0))
 
     def _reflection(self, tasks: int, budget: int | None) -> Amount:
         """From analysts to a candidate."""
@@ -154,12 +157,12 @@ class Forecaster:
             successes = 0
         return len(cut(range(failures), size)), len(cut(range(successes), size))
 
-    def _measurement(self) -> Range:
-        """Attempts of measuring a candidate: none where no edit changed the skill."""
+    def _measurement(self, changed: float = 1.0) -> Range:
+        """Attempts of measuring a candidate, which is a new text with the chance `changed`."""
         selection, evaluation = self.sizes["selection"], self.config.evaluation
         early = evaluation.early_reject and evaluation.use_gate
         share = MEASURED_BEFORE_REJECT if early else 1.0
-        return Range(0, math.ceil(share * selection), selection)
+        return Range(0, math.ceil(changed * share * selection), selection)
 
     def _epoch_end(self, step: StepPlan) -> Amount:
         """From the second epoch on: the same tasks under two skills, then guidance and notes."""
