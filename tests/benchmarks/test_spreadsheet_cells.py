@@ -171,6 +171,26 @@ def differences(wanted: dict[str, Any], got: dict[str, Any], position: str) -> l
         ({"S": {"A1": 1}}, {"S": {"A1": 1, "B1": 5}}, "1:1", ["S!B1: gt=(blank) pred=5"]),
         ({"A, B": {"A1": 1}}, {"A, B": {"A1": 2}}, "'A, B'!$a$1", ["A, B!A1: gt=1 pred=2"]),
         ({"S": {}, "T": {"A1": 1}}, {"S": {}, "T": {"A1": 1}}, "A1", []),  # the first sheet's
+        ({"S": {"A1": 1}}, {"S": {"A1": 2}}, "$A$1", ["S!A1: gt=1 pred=2"]),
+        ({"S": {"A1": 1}}, {"S": {"A1": 2}}, "a1", ["S!A1: gt=1 pred=2"]),
+        (
+            {"My Sheet": {"A1": 1}},
+            {"My Sheet": {"A1": 2}},
+            "My Sheet!A1",
+            ["My Sheet!A1: gt=1 pred=2"],
+        ),
+        (
+            {"My Sheet": {"A1": 1}},
+            {"My Sheet": {}},
+            "'My Sheet'!A:A",
+            ["My Sheet!A1: gt=1 pred=(blank)"],
+        ),
+        ({"Bob's": {"A1": 1}}, {"Bob's": {"A1": 2}}, "'Bob''s'!A1", ["Bob's!A1: gt=1 pred=2"]),
+        ({"S": {"B2": 1}}, {"S": {"B2": 1, "B1": "x"}}, "$b:$b", ["S!B1: gt=(blank) pred='x'"]),
+        ({"S": {"A1": 1, "C1": 3}}, {"S": {"A1": 1, "C1": 4}}, "A1, C1", ["S!C1: gt=3 pred=4"]),
+        ({"S": {"A1": "1.004"}}, {"S": {"A1": 1}}, "A1", []),
+        ({"S": {"A1": None}}, {"S": {"A1": ""}}, "A1", []),
+        ({"S": {}}, {"S": {}}, "A:A", []),
         (
             {"S": {"A2": 1.5, "B1": 2, "A10": 3}},
             {"S": {}},
