@@ -11,17 +11,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from skillopt_cli.benchmarks.alfworld.engine import Engine, Game
 from skillopt_cli.benchmarks.alfworld.episode import GameEpisode
 from skillopt_cli.benchmarks.alfworld.games import FOLDER, Games
 from skillopt_cli.benchmarks.alfworld.prepare import COUNTS, prepare
 from skillopt_cli.benchmarks.alfworld.texts import ANSWER_FORMAT, PROMPTS, ROLE, SEED_SKILL
-from skillopt_cli.benchmarks.options import BenchmarkOptions, refuse_unknown
+from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
-from skillopt_cli.config.wording import fault_words, nearest
-from skillopt_cli.core.errors import ConfigError, DataError
+from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
 from skillopt_cli.core.words import count
@@ -113,12 +112,7 @@ def open_alfworld(request: BenchmarkRequest) -> Benchmark:
         ConfigError: an option is unknown or out of range.
         DataError: the engine is not installed, or a file, record or game is unusable.
     """
-    refuse_unknown(request.options, SPEC.options, SPEC.name)
-    try:
-        options = AlfworldOptions.model_validate(dict(request.options))
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        raise ConfigError(f"`env.{fault['loc'][0]}`{fault_words(fault)}", nearest(fault)) from None
+    options = read_options(AlfworldOptions, request.options, SPEC.name)
     if lacking := missing():
         raise DataError(
             f"the alfworld benchmark needs {lacking}",

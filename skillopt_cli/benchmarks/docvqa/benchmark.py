@@ -62,7 +62,7 @@ class DocVQA:
 
     def brief(self, task: Task) -> Brief:
         """The question, and the page."""
-        page = self._album.image(task.data["image"], self._options.image_detail)
+        page = self._album.image(task.data["image"])
         sections = (Section("Question", task.data["question"]),)
         turns = self._options.max_turns
         return Brief(task.id, ROLE, sections, ANSWER_FORMAT, images=(page,), max_turns=turns)
@@ -93,7 +93,7 @@ def open_docvqa(request: BenchmarkRequest) -> Benchmark:
     """
     options = read_options(DocVQAOptions, request.options, NAME)
     # The published lists name pages relative to where a run is started.
-    album = Album([Path(options.image_root or "."), Path()])
+    album = Album([Path(options.image_root or "."), Path()], options.image_detail)
 
     def make(record: Record) -> Task:
         if "question" not in record.data:

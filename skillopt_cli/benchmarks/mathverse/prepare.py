@@ -9,7 +9,8 @@ from typing import Any
 from skillopt_cli.benchmarks.choice import LETTERS
 from skillopt_cli.benchmarks.hub import load_hub
 from skillopt_cli.benchmarks.hub_pictures import pictured, save_picture
-from skillopt_cli.benchmarks.mathverse.items import Item, identifier, read_item
+from skillopt_cli.benchmarks.mathverse.items import identifier, read_item
+from skillopt_cli.benchmarks.picture_items import PictureItem
 from skillopt_cli.benchmarks.prepared import (
     draw_by_ratio,
     gather,
@@ -60,7 +61,7 @@ def prepare(
     return write_splits(folder, items, about)
 
 
-def _document(item: Item, images: Path) -> dict[str, Any]:
+def _document(item: PictureItem, images: Path) -> dict[str, Any]:
     image = save_picture(images, item.id, item.image)
     options = "\n".join(f"{LETTERS[i]}:{text}" for i, text in enumerate(item.choices))
     question = f"{item.question}\nChoices:\n{options}" if options else item.question

@@ -79,7 +79,7 @@ class MMRB:
         if left:
             marks = "\n".join(f"[image {n}]" for n in left)
             sections.append(Section("Pictures", marks))
-        images = tuple(self._album.image(i, self._options.image_detail) for i in data["images"])
+        images = tuple(map(self._album.image, data["images"]))
         return Brief(
             task.id,
             ROLE,
@@ -114,7 +114,7 @@ def open_mmrb(request: BenchmarkRequest) -> Benchmark:
     """
     options = read_options(MMRBOptions, request.options, NAME)
     roots = (options.image_root, request.data_path)
-    album = Album([Path(root) for root in roots if root])
+    album = Album([Path(root) for root in roots if root], options.image_detail)
 
     def make(record: Record) -> Task:
         item = read_item(record)

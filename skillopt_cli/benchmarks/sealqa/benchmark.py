@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from skillopt_cli.benchmarks.judging import left_to_judge
 from skillopt_cli.benchmarks.options import read_options
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.sealqa.evidence import (
@@ -140,8 +141,7 @@ class SealQA:
         wanted = tuple(task.data["answers"])
         if attempt.ending == "gave_up":
             return Score(0.0, 0.0, attempt.error or "no answer was given", wanted)
-        score = clear_score(attempt.answer, wanted)
-        return Score(0.0, 0.0, "left to the judge", wanted) if score is None else score
+        return clear_score(attempt.answer, wanted) or left_to_judge(wanted)
 
     def _offers(self, task: Task, search: SearchProvider | None = None) -> list[Offer[Any]]:
         options = self._options

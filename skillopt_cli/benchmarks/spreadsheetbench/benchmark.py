@@ -10,8 +10,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from skillopt_cli.benchmarks.programs import Rooms
 from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
 from skillopt_cli.benchmarks.spreadsheetbench import react, texts
@@ -28,9 +26,8 @@ from skillopt_cli.benchmarks.spreadsheetbench.verdicts import (
     score_of,
 )
 from skillopt_cli.benchmarks.spreadsheetbench.workbook import WorkbookFault
-from skillopt_cli.config.wording import fault_words, nearest
 from skillopt_cli.core.episode import Episode
-from skillopt_cli.core.errors import ConfigError, DataError
+from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task, TaskFile
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, Executor
@@ -130,18 +127,12 @@ class SpreadsheetBench:
         return self._previews[digest]
 
 
-def open_tasks(request: BenchmarkRequest) -> Benchmark:
+def open_tasks(request: BenchmarkRequest, options: SpreadsheetOptions) -> Benchmark:
     """Load the tasks: named splits, prepared data, or the bundled sample.
 
     Raises:
-        ConfigError: an option is malformed.
         DataError: a file, record or workbook is unusable.
     """
-    try:
-        options = SpreadsheetOptions.model_validate(dict(request.options))
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        raise ConfigError(f"`env.{fault['loc'][0]}`{fault_words(fault)}", nearest(fault)) from None
     shelf = Shelf([Path(options.workbooks)] if options.workbooks else [])
     form = TaskFormat(shelf.task, content_of)
     return SpreadsheetBench(load_splits(request, NAME, form, SAMPLE), shelf, options)
