@@ -12,6 +12,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
+from skillopt_cli.benchmarks.answers import given_up
 from skillopt_cli.benchmarks.babyvision import scorer
 from skillopt_cli.benchmarks.babyvision.items import Item, read_item
 from skillopt_cli.benchmarks.babyvision.numbering import Base, Numbering
@@ -35,9 +36,9 @@ from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.picture_items import content_of
 from skillopt_cli.benchmarks.pictures import Album, Detail
 from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
+from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Message, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Message, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
 
 NAME = "babyvision"
@@ -55,7 +56,7 @@ class BabyVisionOptions(BenchmarkOptions):
     """How closely a service shall look at a picture: auto, low or high."""
 
 
-class BabyVision:
+class BabyVision(SplitTasks):
     """BabyVision tasks; see `ports.Judged`."""
 
     name = NAME
@@ -63,14 +64,9 @@ class BabyVision:
     needs = frozenset({"images"})
 
     def __init__(self, splits: Splits, album: Album, detail: Detail) -> None:
-        self.source = splits.source
+        super().__init__(splits)
         self.version = f"1-{detail}"
-        self._splits = splits
         self._album = album
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """Question, options if there are any, and the picture."""
@@ -99,7 +95,7 @@ class BabyVision:
         """The score where no judge is needed; 0 for what only a judge could find right."""
         wanted = scorer.expected(task.data)
         if attempt.ending == "gave_up":
-            return Score(0.0, 0.0, "no answer was given", wanted)
+            return given_up(wanted)
         asked = self.ask_judge(task, attempt)
         return asked if isinstance(asked, Score) else left_to_judge(wanted)
 

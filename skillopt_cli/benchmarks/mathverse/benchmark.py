@@ -6,10 +6,10 @@ Problems?" (2024).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from skillopt_cli.benchmarks.answers import given_up
 from skillopt_cli.benchmarks.choice import lettered
 from skillopt_cli.benchmarks.judging import (
     RIGHT_OR_WRONG,
@@ -34,10 +34,10 @@ from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.picture_items import content_of
 from skillopt_cli.benchmarks.pictures import Album, Detail
 from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
+from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Message, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Message, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
 
 NAME = "mathverse"
@@ -59,7 +59,7 @@ class MathVerseOptions(BenchmarkOptions):
     """How closely a service shall look at a picture: auto, low or high."""
 
 
-class MathVerse:
+class MathVerse(SplitTasks):
     """MathVerse tasks; see `ports.Judged`."""
 
     name = NAME
@@ -67,15 +67,10 @@ class MathVerse:
     needs = frozenset({"images"})
 
     def __init__(self, splits: Splits, album: Album, options: MathVerseOptions) -> None:
-        self.source = splits.source
+        super().__init__(splits)
         self.version = f"1-{options.equivalence}-{options.image_detail}"
-        self._splits = splits
         self._album = album
         self._options = options
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """Question, options if there are any, and the diagram."""
@@ -103,7 +98,7 @@ class MathVerse:
         """The score where no judge is needed; 0 for what only a judge could find right."""
         wanted = scorer.expected(task.data)
         if attempt.ending == "gave_up":
-            return Score(0.0, 0.0, "no answer was given", wanted)
+            return given_up(wanted)
         asked = self.ask_judge(task, attempt)
         return asked if isinstance(asked, Score) else left_to_judge(wanted)
 
