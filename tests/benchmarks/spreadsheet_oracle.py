@@ -27,11 +27,15 @@ def agree(golden: Path, found: Path, position: str) -> bool:
         deep = max(gold[name].max_row, told[name].max_row)
         wide = max(gold[name].max_column, told[name].max_column)
         for row, column in places_of(place, deep, wide):
-            one = meant(gold[name].cell(row, column).value)
-            other = meant(told[name].cell(row, column).value)
-            if type(one) is not type(other) or one != other:
+            if not same(gold[name].cell(row, column).value, told[name].cell(row, column).value):
                 return False
     return True
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two cells with these values count as equal."""
+    one, other = meant(one), meant(other)
+    return type(one) is type(other) and bool(one == other)
 
 
 def meant(value: Any) -> Any:
