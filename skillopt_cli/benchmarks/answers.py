@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from skillopt_cli.core.score import Score
+
 _TAGGED = re.compile(r"<answer>((?:(?!</?answer>).)*)</answer>", re.IGNORECASE | re.DOTALL)
 _BRACE = re.compile(r"\\boxed\s*\{|(?<!\\)[{}]")
 _SHOWN = 200
@@ -65,3 +67,8 @@ def tagged(reply: str) -> str | None:
 def _quoted(text: str) -> str:
     line = " ".join(text.split())
     return f'"{line[:_SHOWN]}…"' if len(line) > _SHOWN else f'"{line}"'
+
+
+def given_up(expected: tuple[str, ...] = (), why: str = "") -> Score:
+    """The score of an attempt that ended without an answer."""
+    return Score(0.0, 0.0, why or "no answer was given", expected)

@@ -14,14 +14,15 @@ from typing import Any
 
 from pydantic import Field
 
+from skillopt_cli.benchmarks.answers import given_up
 from skillopt_cli.benchmarks.choice import lettered
 from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.scorers import Scorer, ScorerName, make_scorer, pattern_fault
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits, squeezed
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
 
 PROMPT_KEYS = ("prompt", "question")
@@ -49,24 +50,19 @@ class FolderOptions(BenchmarkOptions):
     """Text training starts from, unless env.skill_init names a file."""
 
 
-class FolderBenchmark:
+class FolderBenchmark(SplitTasks):
     """Tasks of a folder, briefed and scored as the options say; see `ports.Benchmark`."""
 
     name = "folder"
     needs: frozenset[str] = frozenset()
 
     def __init__(self, splits: Splits, options: FolderOptions, scorer: Scorer) -> None:
-        self.source = splits.source
+        super().__init__(splits)
         self.seed_skill = options.seed_skill
         self.version = f"1-{options.scorer}-{_digest(options.model_dump(exclude={'seed_skill'}))}"
-        self._splits = splits
         self._role = options.role
         self._answer_format = options.answer_format or scorer.answer_format
         self._scorer = scorer
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """Context if there is one, the task, and the options if there are any."""
@@ -83,7 +79,7 @@ class FolderBenchmark:
         """The named scorer's verdict; a target that gave up scores 0."""
         score = self._scorer.score(task.data, attempt.answer)
         if attempt.ending == "gave_up":
-            return Score(0.0, 0.0, "no answer was given", score.expected)
+            return given_up(score.expected)
         return score
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillopt_cli.benchmarks.pictures import SUFFIXES
+from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.names import safe_name
 
@@ -19,6 +20,19 @@ def undecoded(rows: Dataset, column: str) -> Dataset:
     from datasets import Image
 
     return rows.cast_column(column, Image(decode=False))
+
+
+def pictured(splits: Mapping[str, Dataset], dataset: str) -> Iterator[Record]:
+    """The rows as records, with None as the `image` of those that hold no picture.
+
+    Args:
+        splits: of a data set, as `load_hub` gives them.
+        dataset: its name, for messages.
+    """
+    for name, rows in splits.items():
+        for number, row in enumerate(undecoded(rows, "image"), 1):
+            image = row["image"] if _has_picture(row["image"]) else None
+            yield Record({**row, "image": image}, Path(f"{dataset}/{name}.json"), number)
 
 
 def save_picture(folder: Path, name: str, value: Any) -> str:
@@ -42,8 +56,7 @@ def save_picture(folder: Path, name: str, value: Any) -> str:
     return path.name
 
 
-def has_picture(value: Any) -> bool:
-    """Whether a row's value in an `undecoded` column holds a picture."""
+def _has_picture(value: Any) -> bool:
     return isinstance(value, Mapping) and bool(value.get("bytes") or value.get("path"))
 
 

@@ -97,6 +97,11 @@ def verdict_score(reply: str, expected: tuple[str, ...], answer: str) -> Score |
     return Score(hard, hard, feedback, expected, Private(reply))
 
 
+def left_to_judge(expected: tuple[str, ...]) -> Score:
+    """The score of an answer that only a judge could find right, and none was asked."""
+    return Score(0.0, 0.0, "left to the judge", expected)
+
+
 def _pairs(parts: list[str]) -> list[str]:
     """The parts, with "not attempted" as one."""
     text = " ".join(parts).replace("not attempted", "not_attempted")

@@ -31,10 +31,12 @@ class Album:
 
     Args:
         roots: folders where names are looked up, after the folder of the task file.
+        detail: how closely a service shall look at them.
     """
 
-    def __init__(self, roots: Sequence[Path] = ()) -> None:
+    def __init__(self, roots: Sequence[Path] = (), detail: Detail = "auto") -> None:
         self._roots = tuple(roots)
+        self._detail = detail
         self._paths: dict[str, Path] = {}
 
     def add(self, record: Record, name: str) -> dict[str, str]:
@@ -68,7 +70,7 @@ class Album:
         self._paths[digest] = path.resolve()
         return {"name": Path(name).name, "media_type": media_type, "digest": digest}
 
-    def image(self, data: Mapping[str, str], detail: Detail = "auto") -> Image:
+    def image(self, data: Mapping[str, str]) -> Image:
         """The picture that `add` described."""
         digest = data["digest"]
-        return Image(str(self._paths[digest]), data["media_type"], digest, detail)
+        return Image(str(self._paths[digest]), data["media_type"], digest, self._detail)

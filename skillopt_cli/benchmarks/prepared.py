@@ -6,12 +6,14 @@ The layout is the published one: train|val|test/items.json and split_manifest.js
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from skillopt_cli.benchmarks.ratio import hash_order, parse_ratio, ratio_counts
-from skillopt_cli.benchmarks.records import Record, read_records
+from skillopt_cli.benchmarks.records import LeftOut, Record, read_records
 from skillopt_cli.benchmarks.splits import MANIFEST, split_files
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import SPLITS, Split
@@ -19,7 +21,63 @@ from skillopt_cli.core.task import SPLITS, Split
 FOLDER: Mapping[Split, str] = {"train": "train", "selection": "val", "test": "test"}
 SEED = 42
 RATIO = "2:1:7"
+
+
+class Identified(Protocol):
+    """An item of a data set."""
+
+    @property
+    def id(self) -> str:
+        """What a manifest names it by."""
+        ...
+
+
 Item = TypeVar("Item")
+Known = TypeVar("Known", bound=Identified)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered(Generic[Known]):
+    """What a data set holds.
+
+    Attributes:
+        items: by id; one may stand for several.
+        left_out: how many records are not usable, by reason.
+    """
+
+    items: dict[str, list[Known]] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def gather(records: Iterable[Record], read: Callable[[Record], Known]) -> Gathered[Known]:
+    """The items of the records.
+
+    Args:
+        read: the item of a record; raises `LeftOut` for one that a run does without.
+    """
+    found: Gathered[Known] = Gathered()
+    for record in records:
+        try:
+            item = read(record)
+        except LeftOut as reason:
+            found.left_out[reason.why] += 1
+        else:
+            found.items.setdefault(item.id, []).append(item)
+    return found
+
+
+def single(found: Mapping[str, Sequence[Item]]) -> list[str]:
+    """The ids that stand for one record each, which alone can be drawn."""
+    return [key for key, items in found.items() if len(items) == 1]
+
+
+def origin(dataset: str, manifest: Path | None) -> dict[str, Any]:
+    """What every split_manifest.json tells of where its splits came from."""
+    return {
+        "source_dataset": dataset,
+        "source_manifest_dir": str(manifest) if manifest else None,
+        "split_seed": None if manifest else SEED,
+    }
 
 
 def read_manifest(

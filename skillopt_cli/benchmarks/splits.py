@@ -72,6 +72,18 @@ class Splits:
         raise UsageError(f"there is no split `{split}`", f"the splits are {', '.join(SPLITS)}")
 
 
+class SplitTasks:
+    """The part of a benchmark that is its tasks; see `ports.Benchmark`."""
+
+    def __init__(self, splits: Splits) -> None:
+        self.source = splits.source
+        self._splits = splits
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        """The tasks of a split."""
+        return self._splits.of(split)
+
+
 def load_splits(
     request: BenchmarkRequest, name: str, form: TaskFormat, sample: Path | None = None
 ) -> Splits:

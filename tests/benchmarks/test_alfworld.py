@@ -53,6 +53,11 @@ def test_an_action_is_what_stands_between_the_tags_and_nothing_else(
     assert action_of(reply) == action
 
 
+def scorer() -> Alfworld:
+    splits = Splits("made up", dict.fromkeys(SPLITS, ()))
+    return Alfworld(splits, Games("games"), AlfworldOptions())
+
+
 def left(**more: Any) -> dict[str, Any]:
     return {"won": False, "steps": 50, "unusable": 0, "idle": 0, **more}
 
@@ -74,10 +79,8 @@ def left(**more: Any) -> dict[str, Any]:
 async def test_a_game_counts_when_it_is_won(
     outcome: dict[str, Any], hard: float, feedback: str
 ) -> None:
-    splits = Splits("made up", dict.fromkeys(SPLITS, ()))
-    scorer = Alfworld(splits, Games("games"), AlfworldOptions())
     attempt = Attempt("<action>look</action>", outcome=outcome)
-    score = await scorer.score(Task("a", "other", {}), attempt)
+    score = await scorer().score(Task("a", "other", {}), attempt)
     assert (score.hard, score.soft) == (hard, hard)
     assert score.feedback == feedback or (feedback and feedback in score.feedback)
     assert score.expected == ()
@@ -150,6 +153,54 @@ async def test_an_episode_stops_when_it_is_won_or_the_steps_are_used_up() -> Non
     assert await played.hear("") is None
     assert room.done == ["a"]
     assert await played.outcome("") == left(steps=2, unusable=1, idle=1)
+
+
+WIN, PUSH, IDLE = "<action>win</action>", "<action>push</action>", "I think."
+
+
+@pytest.mark.parametrize(
+    ("replies", "outcome", "hard"),
+    [
+        ([WIN], left(won=True, steps=1), 1.0),
+        (["<think>now</think><action>win</action>"], left(won=True, steps=1), 1.0),
+        (["<action>WIN</action>"], left(won=True, steps=1), 1.0),
+        (["<action>`win`.</action>"], left(won=True, steps=1), 1.0),
+        (["<action>win"], left(won=True, steps=1), 1.0),
+        (["<action>push</action> no: <action>win</action>"], left(won=True, steps=1), 1.0),
+        ([PUSH, WIN], left(won=True, steps=2, idle=1), 1.0),
+        ([IDLE, WIN], left(won=True, steps=2, unusable=1), 1.0),
+        ([PUSH, PUSH, WIN], left(won=True, steps=3, idle=2), 1.0),
+        ([IDLE, PUSH, WIN], left(won=True, steps=3, unusable=1, idle=1), 1.0),
+        ([WIN, PUSH, PUSH], left(won=True, steps=1), 1.0),  # what is won stays won
+        ([PUSH, PUSH, PUSH], left(steps=3, idle=3), 0.0),
+        ([PUSH, PUSH, PUSH, WIN], left(steps=3, idle=3), 0.0),  # a step too late
+        (["win"], left(steps=1, unusable=1), 0.0),
+        (["I win: win"], left(steps=1, unusable=1), 0.0),
+        (["</action>win<action>"], left(steps=1, unusable=1), 0.0),
+        (["<think><action>win</action> next</think>look"], left(won=True, steps=1), 1.0),
+        (["<action>win</action><action></action>"], left(steps=1, unusable=1), 0.0),
+        (["<answer>win</answer>"], left(steps=1, unusable=1), 0.0),
+        ([""], left(steps=1, unusable=1), 0.0),
+        (["", " ", "<action> </action>"], left(steps=3, unusable=3), 0.0),
+        (["<action>win the game</action>"], left(steps=1, idle=1), 0.0),
+        (["<action>wins</action>"], left(steps=1, idle=1), 0.0),
+        (["<action>help</action>"], left(steps=1, idle=1), 0.0),
+        (["<action>look</action>", ""], left(steps=2, unusable=1, idle=1), 0.0),
+        ([], left(steps=0), 0.0),
+    ],
+)
+async def test_what_a_game_of_three_steps_scores(
+    replies: list[str], outcome: dict[str, Any], hard: float
+) -> None:
+    played, room = episode(3)
+    for reply in replies:
+        if await played.hear(reply) is None:
+            break
+    made = await played.outcome("")
+    assert made == outcome
+    assert len(room.done) == outcome["steps"] - outcome["unusable"]
+    score = await scorer().score(Task("a", "other", {}), Attempt("", outcome=made))
+    assert (score.hard, score.soft, score.feedback == "") == (hard, hard, bool(hard))
 
 
 async def test_a_tool_call_is_told_that_there_are_none() -> None:

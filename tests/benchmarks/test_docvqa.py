@@ -115,6 +115,23 @@ def test_the_published_csv_is_read(tmp_path: Path) -> None:
     assert plain.data["answers"] == ["1,200"]
 
 
+def test_the_published_csv_is_cut_by_ratio(tmp_path: Path) -> None:
+    rows = [
+        {
+            "questionId": str(n),
+            "question": f"What is {n}?",
+            "answer": "1,200",
+            "image_path": "p.png",
+        }
+        for n in range(10)
+    ]
+    write_csv(tmp_path / "all" / "validation.csv", rows)
+    put(tmp_path / "all" / "p.png")
+    benchmark = SPEC.open(BenchmarkRequest(data_path=tmp_path / "all"))
+    assert [len(benchmark.tasks(split)) for split in SPLITS] == [2, 1, 7]
+    assert first(benchmark).data["answers"] == ["1,200"]
+
+
 @pytest.mark.parametrize(
     ("more", "answers", "kind"),
     [

@@ -51,6 +51,7 @@ def test_the_answer_of_a_reply(reply: str, answer: str) -> None:
         (CHOICE, "B", 1.0),
         (CHOICE, "b", 1.0),
         (CHOICE, "B.", 1.0),
+        (CHOICE, "B):", 1.0),
         (CHOICE, "(B)", 1.0),
         (CHOICE, "**B**", 1.0),
         (CHOICE, "Option B", 1.0),

@@ -60,6 +60,8 @@ PUBLISHED, NUMERIC = AnswerScorer(), AnswerScorer("numeric")
         ("", "1,200", 0, 0),
         (" ", "1,200", 0, 0),
         ("1200000", "1.2 million", 0, 0),
+        ("", "", 0, 0),
+        ("%", "%", 1, 1),
     ],
 )
 def test_what_is_right(answer: str, reference: str, published: int, numeric: int) -> None:
@@ -103,6 +105,23 @@ def test_which_answer_counts(reply: str, last: str | None, first: str | None) ->
     assert final_answer(reply) == last
     if first != "tags.":
         assert final_answer(reply, "first") == first
+
+
+@pytest.mark.parametrize(
+    ("reply", "last", "first"),
+    [
+        ("<answer>1</answer> no: <answer>2</answer>", 1, 0),
+        ("<answer>2</answer> no: <answer>1</answer>", 0, 1),
+        ("<answer>2</answer>", 1, 1),
+        ("<answer>1</answer>", 0, 0),
+        ("It is\n2", 1, 0),
+        ("<answer></answer>\n2", 0, 0),
+        ("", 0, 0),
+    ],
+)
+def test_the_published_code_scores_the_first_answer(reply: str, last: int, first: int) -> None:
+    assert AnswerScorer().score(reply, "2").hard == last
+    assert AnswerScorer(tag="first").score(reply, "2").hard == first
 
 
 def test_a_reply_without_tags_counts_by_its_last_line_or_not_at_all() -> None:

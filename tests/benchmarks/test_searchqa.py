@@ -76,15 +76,53 @@ async def scored(folder: Path, answer: str, ending: str = "answered", **task: ob
     return await benchmark.score(made, Attempt(answer, ending=ending))  # type: ignore[arg-type]
 
 
-async def test_scores(tmp_path: Path) -> None:
-    answers = ["Alexander Fleming"]
-    right = await scored(tmp_path, "So: <answer>alexander fleming.</answer>", answers=answers)
-    assert (right.hard, right.soft, right.expected) == (1.0, 1.0, ("Alexander Fleming",))
-    part = await scored(tmp_path, "It was him.\nFleming", answers=answers)
-    assert (part.hard, part.soft) == (0.0, pytest.approx(2 / 3))
+@pytest.mark.parametrize(
+    ("reply", "answers", "hard", "soft"),
+    [
+        ("<answer>Alexander Fleming</answer>", ["Alexander Fleming"], 1, 1),
+        ("So: <answer>alexander fleming.</answer>", ["Alexander Fleming"], 1, 1),
+        ("<ANSWER>\nFleming\n</ANSWER>", ["Fleming"], 1, 1),
+        ("<answer>Rome</answer> no: <answer>Paris</answer>", ["Paris"], 1, 1),
+        ("<answer>Paris</answer> no: <answer>Rome</answer>", ["Paris"], 0, 0),
+        ("I looked it up.\nParis\n\n", ["Paris"], 1, 1),
+        ("It is Paris.\nI am sure.", ["Paris"], 0, 0),
+        ("<answer>the Eiffel Tower!</answer>", ["an Eiffel tower"], 1, 1),
+        ("<answer>Tower Eiffel</answer>", ["Eiffel Tower"], 0, 1),
+        ("<answer>Fleming</answer>", ["Alexander Fleming"], 0, 2 / 3),
+        ("<answer>in 1989</answer>", ["1989"], 0, 2 / 3),
+        ("<answer>yes yes yes</answer>", ["yes"], 0, 1 / 2),
+        ("<answer>Fleming of Ayr</answer>", ["Bell", "Fleming", "Alexander Fleming"], 0, 1 / 2),
+        ("<answer>NYC</answer>", ["New York City", "NYC"], 1, 1),
+        ("<answer>12.5%</answer>", ["12.5"], 1, 1),  # all punctuation goes, so these are one
+        ("<answer>125</answer>", ["12.5"], 1, 1),
+        ("<answer>1,200</answer>", ["1200"], 1, 1),
+        ("<answer>1 200</answer>", ["1200"], 0, 0),
+        ("<answer>**Paris**</answer>", ["Paris"], 1, 1),
+        ("<answer>(Paris)</answer>", ["Paris"], 1, 1),
+        ("<answer>rock-'n'-roll</answer>", ["rock n roll"], 0, 0),
+        ("<answer>Beyonce</answer>", ["Beyonc\u00e9"], 0, 0),
+        ("<answer>C++</answer>", ["C"], 1, 1),
+        ("<answer>Parisian</answer>", ["Paris"], 0, 0),  # containing is not being
+        ("<answer></answer>", ["Paris"], 0, 0),
+        ("<answer>the</answer>", ["Paris"], 0, 0),
+        ("<answer></answer>", ["The", "Paris"], 1, 1),  # a reference without a word
+        ("<answer>Paris</answer>", ["The"], 0, 0),
+        ("", ["Paris"], 0, 0),
+        (" \n ", ["Paris"], 0, 0),
+    ],
+)
+async def test_scores(
+    tmp_path: Path, reply: str, answers: list[str], hard: float, soft: float
+) -> None:
+    score = await scored(tmp_path, reply, answers=answers)
+    assert (score.hard, score.soft) == (hard, pytest.approx(soft))
+    assert score.expected == tuple(answers)
+    assert bool(score.feedback) is not bool(hard)
+
+
+async def test_a_miss_says_what_was_wanted(tmp_path: Path) -> None:
+    part = await scored(tmp_path, "It was him.\nFleming", answers=["Alexander Fleming"])
     assert 'expected "Alexander Fleming", got "Fleming"' in part.feedback
-    empty = await scored(tmp_path, "", answers=answers)
-    assert (empty.hard, empty.soft) == (0.0, 0.0)
 
 
 async def test_giving_up_scores_zero_whatever_was_said(tmp_path: Path) -> None:

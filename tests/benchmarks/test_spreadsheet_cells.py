@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import random
 from io import BytesIO
 from typing import Any
 
@@ -172,6 +171,26 @@ def differences(wanted: dict[str, Any], got: dict[str, Any], position: str) -> l
         ({"S": {"A1": 1}}, {"S": {"A1": 1, "B1": 5}}, "1:1", ["S!B1: gt=(blank) pred=5"]),
         ({"A, B": {"A1": 1}}, {"A, B": {"A1": 2}}, "'A, B'!$a$1", ["A, B!A1: gt=1 pred=2"]),
         ({"S": {}, "T": {"A1": 1}}, {"S": {}, "T": {"A1": 1}}, "A1", []),  # the first sheet's
+        ({"S": {"A1": 1}}, {"S": {"A1": 2}}, "$A$1", ["S!A1: gt=1 pred=2"]),
+        ({"S": {"A1": 1}}, {"S": {"A1": 2}}, "a1", ["S!A1: gt=1 pred=2"]),
+        (
+            {"My Sheet": {"A1": 1}},
+            {"My Sheet": {"A1": 2}},
+            "My Sheet!A1",
+            ["My Sheet!A1: gt=1 pred=2"],
+        ),
+        (
+            {"My Sheet": {"A1": 1}},
+            {"My Sheet": {}},
+            "'My Sheet'!A:A",
+            ["My Sheet!A1: gt=1 pred=(blank)"],
+        ),
+        ({"Bob's": {"A1": 1}}, {"Bob's": {"A1": 2}}, "'Bob''s'!A1", ["Bob's!A1: gt=1 pred=2"]),
+        ({"S": {"B2": 1}}, {"S": {"B2": 1, "B1": "x"}}, "$b:$b", ["S!B1: gt=(blank) pred='x'"]),
+        ({"S": {"A1": 1, "C1": 3}}, {"S": {"A1": 1, "C1": 4}}, "A1, C1", ["S!C1: gt=3 pred=4"]),
+        ({"S": {"A1": "1.004"}}, {"S": {"A1": 1}}, "A1", []),
+        ({"S": {"A1": None}}, {"S": {"A1": ""}}, "A1", []),
+        ({"S": {}}, {"S": {}}, "A:A", []),
         (
             {"S": {"A2": 1.5, "B1": 2, "A10": 3}},
             {"S": {}},
@@ -182,52 +201,6 @@ def differences(wanted: dict[str, Any], got: dict[str, Any], position: str) -> l
 )
 def test_what_differs(wanted: Any, got: Any, position: str, told: list[str]) -> None:
     assert differences(wanted, got, position) == told
-
-
-VALUES = (None, "", 0, 1, 1.0, 1.004, "1", "1.00", "x", "X", True, MOMENT(2024, 1, 1), 45292, "nan")
-
-
-def naive(one: Any, other: Any) -> bool:
-    """The published rule, cell by cell, written down as it is told."""
-
-    def turned(value: Any) -> Any:
-        if isinstance(value, (int, float)):
-            return round(float(value), 2)
-        if isinstance(value, MOMENT):
-            return round((value - MOMENT(1899, 12, 30)).total_seconds() / 86400, 0)
-        try:
-            return round(float(value), 2) if isinstance(value, str) else value
-        except ValueError:
-            return value
-
-    one, other = turned(one), turned(other)
-    if one in ("", None) and other in ("", None):
-        return True
-    return type(one) is type(other) and one == other
-
-
-def test_agreement_with_the_published_rule_on_generated_workbooks() -> None:
-    rng = random.Random(6)
-    wanted, got = {}, {}
-    for number in range(220):
-        cells = {f"{c}{r}": rng.choice(VALUES) for c in "ABC" for r in range(1, 4)}
-        wanted[f"S{number}"] = cells
-        got[f"S{number}"] = {
-            place: value if rng.random() < 0.9 else rng.choice(VALUES)
-            for place, value in cells.items()
-        }
-    contents = [saved(wanted), saved(got)]
-    areas = [Area(sheet, (1, 1), (3, 3)) for sheet in wanted]
-    gold, made = (read(content, areas).cells for content in contents)
-    books = [openpyxl.load_workbook(BytesIO(content), data_only=True) for content in contents]
-    verdicts = []
-    for sheet, cells in wanted.items():
-        one, other = (book[sheet] for book in books)
-        theirs = all(naive(one[cell].value, other[cell].value) for cell in cells)
-        ours = compare({sheet: gold[sheet]}, {sheet: made[sheet]}).equal
-        assert ours is theirs, (cells, got[sheet])
-        verdicts.append(ours)
-    assert 20 < sum(verdicts) < 200
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"<html>", saved({"S": {"A1": 1}})[:-40]])

@@ -221,6 +221,20 @@ async def test_what_is_said_between_turns(folder: Path, local: ProgramExecutor) 
     assert score.hard == 1.0
 
 
+async def test_feedback_names_any_sheet(tmp_path: Path, local: ProgramExecutor) -> None:
+    name = "Q1, north east"
+    tasks = [item(tmp_path, task, answer_position=f"'{name}'!$b:$b") for task in "abc"]
+    for path in (tmp_path / "spreadsheet").rglob("*.xlsx"):
+        made = load_workbook(path)
+        made.active.title = name
+        made.save(path)
+    benchmark = opened(write_splits(tmp_path, *([task] for task in tasks)))
+    task = benchmark.tasks("train")[0]
+    said, score = await replied(benchmark, task, local, [block(WRONG), block(RIGHT)])
+    assert f"{name}!B1 holds 12" in str(said[0])
+    assert score.hard == 1.0
+
+
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("hints", [True, False])
 async def test_only_train_tasks_hear_of_the_answer_if_any(

@@ -329,6 +329,16 @@ async def test_an_attempt_taken_up_in_its_middle_repeats_no_call(folder: Path) -
     assert made.score.hard == 1.0
 
 
+async def test_braces_in_a_skill_are_letters(folder: Path) -> None:
+    chat = ScriptedChat(["Done."])
+    chat.offers = frozenset({"tools"})
+    run = toy_run(Toy((), chat, benchmark=opened(folder)))
+    skill = "Write `{{ x }}`, never {% raw %} or {y}.\n"
+    task = run.benchmark.tasks("train")[0]
+    await attempt(run, SkillDocument(skill), task, Purpose("rollout", "rollout"))
+    assert skill.strip() in chat.requests[0].messages[0].content
+
+
 async def test_faults_of_the_data_break_the_attempt(folder: Path, local: ProgramExecutor) -> None:
     bad = TEST_PATCH.replace("test_calc.py", "none.py")
     benchmark = opened(folder, instance("a", test_patch=bad))

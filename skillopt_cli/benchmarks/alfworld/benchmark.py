@@ -6,24 +6,23 @@ Data: Shridhar et al., "ALFWorld: Aligning Text and Embodied Environments for In
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from skillopt_cli.benchmarks.alfworld.engine import Engine, Game
 from skillopt_cli.benchmarks.alfworld.episode import GameEpisode
 from skillopt_cli.benchmarks.alfworld.games import FOLDER, Games
 from skillopt_cli.benchmarks.alfworld.prepare import COUNTS, prepare
 from skillopt_cli.benchmarks.alfworld.texts import ANSWER_FORMAT, PROMPTS, ROLE, SEED_SKILL
-from skillopt_cli.benchmarks.options import BenchmarkOptions, refuse_unknown
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
-from skillopt_cli.config.wording import fault_words, nearest
-from skillopt_cli.core.errors import ConfigError, DataError
+from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
+from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits
+from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Section, Task
 from skillopt_cli.core.words import count
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec, Executor
 
@@ -41,7 +40,7 @@ class AlfworldOptions(BenchmarkOptions):
     """Where `alfworld-download` put the games; unset, ~/.cache/alfworld."""
 
 
-class Alfworld:
+class Alfworld(SplitTasks):
     """ALFWorld games; see `ports.Interactive`."""
 
     name = "alfworld"
@@ -50,14 +49,10 @@ class Alfworld:
     needs: frozenset[str] = frozenset({"turns"})
 
     def __init__(self, splits: Splits, games: Games, options: AlfworldOptions) -> None:
-        self.source = splits.source
+        super().__init__(splits)
         self.version = f"1-{options.max_steps}"
-        self._splits, self._games, self._options = splits, games, options
+        self._games, self._options = games, options
         self._engine = Engine()
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """The goal; room and admissible actions are shown by the game itself."""
@@ -113,12 +108,7 @@ def open_alfworld(request: BenchmarkRequest) -> Benchmark:
         ConfigError: an option is unknown or out of range.
         DataError: the engine is not installed, or a file, record or game is unusable.
     """
-    refuse_unknown(request.options, SPEC.options, SPEC.name)
-    try:
-        options = AlfworldOptions.model_validate(dict(request.options))
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        raise ConfigError(f"`env.{fault['loc'][0]}`{fault_words(fault)}", nearest(fault)) from None
+    options = read_options(AlfworldOptions, request.options, SPEC.name)
     if lacking := missing():
         raise DataError(
             f"the alfworld benchmark needs {lacking}",

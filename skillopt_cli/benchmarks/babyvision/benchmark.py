@@ -5,7 +5,6 @@ Data: "BabyVision: Visual Reasoning Beyond Language" (2026).
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
+from skillopt_cli.benchmarks.answers import given_up
 from skillopt_cli.benchmarks.babyvision import scorer
 from skillopt_cli.benchmarks.babyvision.items import Item, read_item
 from skillopt_cli.benchmarks.babyvision.numbering import Base, Numbering
@@ -25,13 +25,20 @@ from skillopt_cli.benchmarks.babyvision.wording import (
     SEED_SKILL,
 )
 from skillopt_cli.benchmarks.choice import LETTERS, lettered
-from skillopt_cli.benchmarks.judging import RIGHT_OR_WRONG, Judgement, ask, verdict_score
+from skillopt_cli.benchmarks.judging import (
+    RIGHT_OR_WRONG,
+    Judgement,
+    ask,
+    left_to_judge,
+    verdict_score,
+)
 from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
+from skillopt_cli.benchmarks.picture_items import content_of
 from skillopt_cli.benchmarks.pictures import Album, Detail
 from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Message, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Message, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
 
 NAME = "babyvision"
@@ -49,7 +56,7 @@ class BabyVisionOptions(BenchmarkOptions):
     """How closely a service shall look at a picture: auto, low or high."""
 
 
-class BabyVision:
+class BabyVision(SplitTasks):
     """BabyVision tasks; see `ports.Judged`."""
 
     name = NAME
@@ -57,22 +64,16 @@ class BabyVision:
     needs = frozenset({"images"})
 
     def __init__(self, splits: Splits, album: Album, detail: Detail) -> None:
-        self.source = splits.source
+        super().__init__(splits)
         self.version = f"1-{detail}"
-        self._splits = splits
         self._album = album
-        self._detail = detail
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """Question, options if there are any, and the picture."""
         sections = [Section("Question", task.data["question"])]
         if task.data["choices"]:
             sections.append(Section("Choices", _listed(task.data["choices"])))
-        image = self._album.image(task.data["image"], self._detail)
+        image = self._album.image(task.data["image"])
         return Brief(task.id, ROLE, tuple(sections), ANSWER_FORMAT, images=(image,))
 
     def ask_judge(self, task: Task, attempt: Attempt) -> tuple[Message, ...] | Score:
@@ -94,9 +95,9 @@ class BabyVision:
         """The score where no judge is needed; 0 for what only a judge could find right."""
         wanted = scorer.expected(task.data)
         if attempt.ending == "gave_up":
-            return Score(0.0, 0.0, "no answer was given", wanted)
+            return given_up(wanted)
         asked = self.ask_judge(task, attempt)
-        return asked if isinstance(asked, Score) else Score(0.0, 0.0, "left to the judge", wanted)
+        return asked if isinstance(asked, Score) else left_to_judge(wanted)
 
 
 def open_babyvision(request: BenchmarkRequest) -> Benchmark:
@@ -107,7 +108,8 @@ def open_babyvision(request: BenchmarkRequest) -> Benchmark:
         DataError: a file, record or picture is unusable; see `load_splits`.
     """
     options = read_options(BabyVisionOptions, request.options, NAME)
-    album = Album([Path(options.image_root)] if options.image_root else [])
+    roots = [Path(options.image_root)] if options.image_root else []
+    album = Album(roots, options.image_detail)
     numbering = Numbering(options.choice_base)
     numbers: dict[str, Item] = {}
 
@@ -115,23 +117,12 @@ def open_babyvision(request: BenchmarkRequest) -> Benchmark:
         item = read_item(record, numbering)
         if item.number is not None:
             numbers[item.id] = item
-        return _task(item, album.add(record, str(item.image)))
+        return item.task(album.add(record, str(item.image)))
 
-    splits = load_splits(request, NAME, TaskFormat(make, _content), SAMPLE)
+    splits = load_splits(request, NAME, TaskFormat(make, content_of), SAMPLE)
     if numbers:
         splits = _counted(splits, numbers, numbering)
     return BabyVision(splits, album, options.image_detail)
-
-
-def _task(item: Item, image: dict[str, str]) -> Task:
-    data = {
-        "question": item.question,
-        "choices": list(item.choices),
-        "right": item.right,
-        "answer": item.answer,
-        "image": image,
-    }
-    return Task(item.id, sys.intern(item.kind), data)
 
 
 def _counted(splits: Splits, numbers: dict[str, Item], numbering: Numbering) -> Splits:
@@ -140,7 +131,7 @@ def _counted(splits: Splits, numbers: dict[str, Item], numbering: Numbering) -> 
 
     def read(task: Task) -> Task:
         item = numbers.get(task.id)
-        return task if item is None else _task(item.counted(base), task.data["image"])
+        return task if item is None else item.counted(base).task(task.data["image"])
 
     tasks = {split: tuple(map(read, part)) for split, part in splits.tasks.items()}
     return replace(splits, source=f"{splits.source}; {numbering.told}", tasks=tasks)
@@ -150,12 +141,6 @@ def _listed(choices: Sequence[str]) -> str:
     """The options, one a line; their letters alone where the picture holds them."""
     letters = LETTERS[: len(choices)]
     return ", ".join(letters) if "".join(choices) == letters else lettered(choices)
-
-
-def _content(task: Task) -> str:
-    """The question, its options and the picture."""
-    data = task.data
-    return squeezed([data["question"], *data["choices"], data["image"]["digest"]])
 
 
 SPEC = BenchmarkSpec(

@@ -9,6 +9,7 @@ from typing import Any
 from skillopt_cli.benchmarks.babyvision.numbering import Numbering
 from skillopt_cli.benchmarks.choice import LETTERS, choices_fault
 from skillopt_cli.benchmarks.choice_records import label_of, read_choices
+from skillopt_cli.benchmarks.picture_items import PictureItem
 from skillopt_cli.benchmarks.records import LeftOut, Record
 
 BLANKS = " | "
@@ -17,25 +18,16 @@ _KIND = "visual"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(PictureItem):
     """One question about a picture.
 
+    Its answer is a label where options are only in the picture, else what fills the blanks.
+
     Attributes:
-        image: the record's own value: a path, or what the hub holds.
-        choices: texts of the options; empty where there are none, or all are in the picture.
-        right: the place of the right option, where options are listed.
-        number: what stands for it, as long as it is not known from where the data set counts.
-        answer: the label where options are only in the picture, else what fills the blanks.
+        number: what stands for the right option, until it is known from where the data set counts.
     """
 
-    id: str
-    kind: str
-    question: str
-    image: Any
-    choices: tuple[str, ...] = ()
-    right: int | None = None
     number: int | None = None
-    answer: str = ""
 
     def counted(self, base: int) -> Item:
         """The item, with its number read as one that counts from `base`."""

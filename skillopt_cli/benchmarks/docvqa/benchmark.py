@@ -6,13 +6,13 @@ Data: Mathew et al., "DocVQA: A Dataset for VQA on Document Images" (2021).
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pydantic import Field
 
-from skillopt_cli.benchmarks.answers import extract_answer, tagged
+from skillopt_cli.benchmarks.answers import extract_answer, given_up, tagged
 from skillopt_cli.benchmarks.docvqa.anls import anls_score
 from skillopt_cli.benchmarks.docvqa.items import Item, read_item
 from skillopt_cli.benchmarks.docvqa.prepare import COUNTS, prepare
@@ -21,10 +21,10 @@ from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.pictures import Album, Detail
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.second_look import SecondLook
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits, squeezed
 from skillopt_cli.core.episode import Episode
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec, Executor
 
 NAME = "docvqa"
@@ -42,7 +42,7 @@ class DocVQAOptions(BenchmarkOptions):
     """How closely a service shall look at a page: auto, low or high."""
 
 
-class DocVQA:
+class DocVQA(SplitTasks):
     """DocVQA tasks; see `ports.Interactive`."""
 
     name = NAME
@@ -50,19 +50,14 @@ class DocVQA:
     needs = frozenset({"images"})
 
     def __init__(self, splits: Splits, album: Album, options: DocVQAOptions) -> None:
-        self.source = splits.source
+        super().__init__(splits)
         self.version = f"1-{options.image_detail}-{options.max_turns}"
-        self._splits = splits
         self._album = album
         self._options = options
 
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
-
     def brief(self, task: Task) -> Brief:
         """The question, and the page."""
-        page = self._album.image(task.data["image"], self._options.image_detail)
+        page = self._album.image(task.data["image"])
         sections = (Section("Question", task.data["question"]),)
         turns = self._options.max_turns
         return Brief(task.id, ROLE, sections, ANSWER_FORMAT, images=(page,), max_turns=turns)
@@ -80,7 +75,7 @@ class DocVQA:
         """ANLS of the extracted answer (soft), and whether it is 1 (hard); 0 for giving up."""
         answers = tuple(task.data["answers"])
         if attempt.ending == "gave_up":
-            return Score(0.0, 0.0, "no answer was given", answers)
+            return given_up(answers)
         return anls_score(extract_answer(attempt.answer), answers)
 
 
@@ -93,7 +88,7 @@ def open_docvqa(request: BenchmarkRequest) -> Benchmark:
     """
     options = read_options(DocVQAOptions, request.options, NAME)
     # The published lists name pages relative to where a run is started.
-    album = Album([Path(options.image_root or "."), Path()])
+    album = Album([Path(options.image_root or "."), Path()], options.image_detail)
 
     def make(record: Record) -> Task:
         if "question" not in record.data:

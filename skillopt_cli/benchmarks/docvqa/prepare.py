@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from skillopt_cli.benchmarks.docvqa.items import Item, identifier, read_item
 from skillopt_cli.benchmarks.hub import load_hub_files
 from skillopt_cli.benchmarks.hub_pictures import save_picture, undecoded
-from skillopt_cli.benchmarks.prepared import SEED, draw, pick, read_manifest, write_splits
+from skillopt_cli.benchmarks.prepared import draw, origin, pick, read_manifest, write_splits
 from skillopt_cli.benchmarks.records import LeftOut, Record
 from skillopt_cli.core.task import Split
 
@@ -62,10 +62,8 @@ def prepare(
     once = (key for key in dict.fromkeys(first.values()) if len(at[key]) == 1)
     ids = wanted or draw(once, COUNTS)
     about = {
-        "source_dataset": dataset,
+        **origin(dataset, manifest),
         "source_files": FILES,
-        "source_manifest_dir": str(manifest) if manifest else None,
-        "split_seed": None if manifest else SEED,
     }
     pages = undecoded(rows, "image")
     items = {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+from skillopt_cli.benchmarks.answers import given_up
 from skillopt_cli.benchmarks.choice import lettered
 from skillopt_cli.benchmarks.livemathematicianbench.items import FILES, read_item
 from skillopt_cli.benchmarks.livemathematicianbench.prepare import COUNTS, prepare
@@ -19,9 +19,9 @@ from skillopt_cli.benchmarks.livemathematicianbench.wording import (
 )
 from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.benchmarks.splits import SplitTasks, TaskFormat, load_splits, squeezed
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
 
 NAME = "livemathematicianbench"
@@ -41,21 +41,13 @@ class LiveMathOptions(BenchmarkOptions):
     """Whether it holds the sketch of the theorem's proof."""
 
 
-class LiveMath:
+class LiveMath(SplitTasks):
     """LiveMathematicianBench tasks; see `ports.Benchmark`."""
 
     name = NAME
     version = "1"
     seed_skill = SEED_SKILL
     needs: frozenset[str] = frozenset()
-
-    def __init__(self, splits: Splits) -> None:
-        self.source = splits.source
-        self._splits = splits
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """Question and options; theorem and sketch where the options of the benchmark say so."""
@@ -71,7 +63,7 @@ class LiveMath:
         """1 for the right option, 0 for any other and for giving up."""
         score = choice_score(attempt.answer, task.data["choices"], task.data["right"])
         if attempt.ending == "gave_up":
-            return Score(0.0, 0.0, "no answer was given", score.expected)
+            return given_up(score.expected)
         return score
 
 

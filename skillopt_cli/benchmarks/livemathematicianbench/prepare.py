@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
 from skillopt_cli.benchmarks.hub import hub_files
-from skillopt_cli.benchmarks.livemathematicianbench.items import FILES, Item, read_item
-from skillopt_cli.benchmarks.prepared import SEED, draw, pick, read_manifest, write_splits
-from skillopt_cli.benchmarks.records import LeftOut, Record, read_records
+from skillopt_cli.benchmarks.livemathematicianbench.items import FILES, read_item
+from skillopt_cli.benchmarks.prepared import (
+    draw,
+    gather,
+    origin,
+    pick,
+    read_manifest,
+    single,
+    write_splits,
+)
+from skillopt_cli.benchmarks.records import Record, read_records
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import Split
 
@@ -35,26 +42,16 @@ def prepare(
         DataError: the hub fails, or ids do not fit.
     """
     wanted = read_manifest(manifest, _identify) if manifest else None
-    found: dict[str, list[Item]] = {}
-    left_out: Counter[str] = Counter()
-    for path in hub_files(dataset, FILES, benchmark="livemathematicianbench"):
-        for record in read_records(path):
-            try:
-                item = read_item(record)
-            except LeftOut as reason:
-                left_out[reason.why] += 1
-            else:
-                found.setdefault(item.id, []).append(item)
-    ids = wanted or draw((key for key, items in found.items() if len(items) == 1), COUNTS)
+    files = hub_files(dataset, FILES, benchmark="livemathematicianbench")
+    found = gather((record for path in files for record in read_records(path)), read_item)
+    ids = wanted or draw(single(found.items), COUNTS)
     about = {
-        "source_dataset": dataset,
-        "source_manifest_dir": str(manifest) if manifest else None,
-        "split_seed": None if manifest else SEED,
-        "left_out": dict(left_out),
+        **origin(dataset, manifest),
+        "left_out": dict(found.left_out),
     }
     items = {
         split: [item.document() for item in part]
-        for split, part in pick(ids, found, dataset).items()
+        for split, part in pick(ids, found.items, dataset).items()
     }
     return write_splits(folder, items, about)
 

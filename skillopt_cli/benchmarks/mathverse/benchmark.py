@@ -6,15 +6,20 @@ Problems?" (2024).
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from skillopt_cli.benchmarks.answers import given_up
 from skillopt_cli.benchmarks.choice import lettered
-from skillopt_cli.benchmarks.judging import RIGHT_OR_WRONG, Judgement, ask, verdict_score
+from skillopt_cli.benchmarks.judging import (
+    RIGHT_OR_WRONG,
+    Judgement,
+    ask,
+    left_to_judge,
+    verdict_score,
+)
 from skillopt_cli.benchmarks.mathverse import scorer
-from skillopt_cli.benchmarks.mathverse.items import Item, read_item
+from skillopt_cli.benchmarks.mathverse.items import read_item
 from skillopt_cli.benchmarks.mathverse.prepare import VERSION, prepare
 from skillopt_cli.benchmarks.mathverse.scorer import Equivalence
 from skillopt_cli.benchmarks.mathverse.wording import (
@@ -26,12 +31,13 @@ from skillopt_cli.benchmarks.mathverse.wording import (
     SEED_SKILL,
 )
 from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
+from skillopt_cli.benchmarks.picture_items import content_of
 from skillopt_cli.benchmarks.pictures import Album, Detail
 from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Message, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Message, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
 
 NAME = "mathverse"
@@ -53,7 +59,7 @@ class MathVerseOptions(BenchmarkOptions):
     """How closely a service shall look at a picture: auto, low or high."""
 
 
-class MathVerse:
+class MathVerse(SplitTasks):
     """MathVerse tasks; see `ports.Judged`."""
 
     name = NAME
@@ -61,22 +67,17 @@ class MathVerse:
     needs = frozenset({"images"})
 
     def __init__(self, splits: Splits, album: Album, options: MathVerseOptions) -> None:
-        self.source = splits.source
+        super().__init__(splits)
         self.version = f"1-{options.equivalence}-{options.image_detail}"
-        self._splits = splits
         self._album = album
         self._options = options
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """Question, options if there are any, and the diagram."""
         sections = [Section("Question", task.data["question"] or IN_PICTURE)]
         if task.data["choices"]:
             sections.append(Section("Choices", lettered(task.data["choices"])))
-        image = self._album.image(task.data["image"], self._options.image_detail)
+        image = self._album.image(task.data["image"])
         return Brief(task.id, ROLE, tuple(sections), ANSWER_FORMAT, images=(image,))
 
     def ask_judge(self, task: Task, attempt: Attempt) -> tuple[Message, ...] | Score:
@@ -97,9 +98,9 @@ class MathVerse:
         """The score where no judge is needed; 0 for what only a judge could find right."""
         wanted = scorer.expected(task.data)
         if attempt.ending == "gave_up":
-            return Score(0.0, 0.0, "no answer was given", wanted)
+            return given_up(wanted)
         asked = self.ask_judge(task, attempt)
-        return asked if isinstance(asked, Score) else Score(0.0, 0.0, "left to the judge", wanted)
+        return asked if isinstance(asked, Score) else left_to_judge(wanted)
 
 
 def open_mathverse(request: BenchmarkRequest) -> Benchmark:
@@ -117,31 +118,15 @@ def open_mathverse(request: BenchmarkRequest) -> Benchmark:
             " env.equivalence=published",
         )
     root = Path(options.image_root)
-    album = Album([root, root / "images"] if options.image_root else [])
+    roots = [root, root / "images"] if options.image_root else []
+    album = Album(roots, options.image_detail)
 
     def make(record: Record) -> Task:
         item = read_item(record, options.problem_version)
-        return _task(item, album.add(record, str(item.image)))
+        return item.task(album.add(record, str(item.image)))
 
-    splits = load_splits(request, NAME, TaskFormat(make, _content), SAMPLE)
+    splits = load_splits(request, NAME, TaskFormat(make, content_of), SAMPLE)
     return MathVerse(splits, album, options)
-
-
-def _task(item: Item, image: dict[str, str]) -> Task:
-    data = {
-        "question": item.question,
-        "choices": list(item.choices),
-        "right": item.right,
-        "answer": item.answer,
-        "image": image,
-    }
-    return Task(item.id, sys.intern(item.kind), data)
-
-
-def _content(task: Task) -> str:
-    """The question, its options and the picture."""
-    data = task.data
-    return squeezed([data["question"], *data["choices"], data["image"]["digest"]])
 
 
 def _missing() -> str:

@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from skillopt_cli.benchmarks.choice import choices_fault
 from skillopt_cli.benchmarks.choice_records import Choices, split_question
+from skillopt_cli.benchmarks.picture_items import PictureItem
 from skillopt_cli.benchmarks.records import LeftOut, Record
 
 _FREE = "free-form"
 _KIND = "mathematics"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One question about a diagram.
-
-    Attributes:
-        question: without its options; empty where it stands in the picture.
-        image: the record's own value: a path, or what the hub holds.
-        choices: texts of the options; empty for a free answer.
-        right: the place of the right option, for questions with options.
-        answer: the reference, as the data have it.
-    """
-
-    id: str
-    kind: str
-    question: str
-    image: Any
-    answer: str
-    choices: tuple[str, ...] = ()
-    right: int | None = None
-
-
-def read_item(record: Record, version: str) -> Item:
+def read_item(record: Record, version: str) -> PictureItem:
     """The item of a record.
 
     Args:
@@ -58,7 +38,8 @@ def read_item(record: Record, version: str) -> Item:
         raise LeftOut("without an answer")
     question, choices = _asked(data)
     free = str(data.get("question_type") or (_FREE if not choices.texts else "")).strip() == _FREE
-    item = Item(identifier(record, version), _kind(data), question, image, str(answer).strip())
+    identity, reference = identifier(record, version), str(answer).strip()
+    item = PictureItem(identity, _kind(data), question, image, answer=reference)
     return item if free else _with_choices(item, choices)
 
 
@@ -85,7 +66,7 @@ def _asked(data: Mapping[str, Any]) -> tuple[str, Choices]:
     return question, choices
 
 
-def _with_choices(item: Item, choices: Choices) -> Item:
+def _with_choices(item: PictureItem, choices: Choices) -> PictureItem:
     if not choices.texts:
         raise LeftOut("without options")
     right = choices.place(item.answer)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from skillopt_cli.benchmarks.choice import LETTERS
 from skillopt_cli.benchmarks.hub import load_hub
-from skillopt_cli.benchmarks.hub_pictures import has_picture, save_picture, undecoded
-from skillopt_cli.benchmarks.mathverse.items import Item, identifier, read_item
+from skillopt_cli.benchmarks.hub_pictures import pictured, save_picture
+from skillopt_cli.benchmarks.mathverse.items import identifier, read_item
+from skillopt_cli.benchmarks.picture_items import PictureItem
 from skillopt_cli.benchmarks.prepared import (
-    SEED,
     draw_by_ratio,
+    gather,
+    origin,
     pick,
     read_manifest,
+    single,
     write_splits,
 )
-from skillopt_cli.benchmarks.records import LeftOut, Record
 from skillopt_cli.core.task import Split
 
 DATASET = "AI4Math/MathVerse"
@@ -45,34 +46,22 @@ def prepare(
         DataError: `datasets` is not installed, the hub fails, or ids or fields do not fit.
     """
     wanted = read_manifest(manifest, identifier) if manifest else None
-    left_out: Counter[str] = Counter()
-    found: dict[str, list[Item]] = {}
-    for name, rows in load_hub(dataset, FIELDS, config=CONFIG, benchmark="mathverse").items():
-        for number, row in enumerate(undecoded(rows, "image"), 1):
-            image = row["image"] if has_picture(row["image"]) else None
-            record = Record({**row, "image": image}, Path(f"{dataset}/{name}.json"), number)
-            try:
-                item = read_item(record, VERSION)
-            except LeftOut as reason:
-                left_out[reason.why] += 1
-            else:
-                found.setdefault(item.id, []).append(item)
-    ids = wanted or draw_by_ratio(key for key, items in found.items() if len(items) == 1)
+    rows = load_hub(dataset, FIELDS, config=CONFIG, benchmark="mathverse")
+    found = gather(pictured(rows, dataset), lambda record: read_item(record, VERSION))
+    ids = wanted or draw_by_ratio(single(found.items))
     about = {
-        "source_dataset": dataset,
-        "source_manifest_dir": str(manifest) if manifest else None,
-        "split_seed": None if manifest else SEED,
+        **origin(dataset, manifest),
         "problem_version": VERSION,
-        "left_out": dict(left_out),
+        "left_out": dict(found.left_out),
     }
     items = {
         split: (_document(item, folder / "images") for item in part)
-        for split, part in pick(ids, found, dataset).items()
+        for split, part in pick(ids, found.items, dataset).items()
     }
     return write_splits(folder, items, about)
 
 
-def _document(item: Item, images: Path) -> dict[str, Any]:
+def _document(item: PictureItem, images: Path) -> dict[str, Any]:
     image = save_picture(images, item.id, item.image)
     options = "\n".join(f"{LETTERS[i]}:{text}" for i, text in enumerate(item.choices))
     question = f"{item.question}\nChoices:\n{options}" if options else item.question

@@ -6,12 +6,13 @@ Data: "Evaluating MLLMs with Multimodal Multi-image Reasoning Benchmark" (2025).
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pydantic import Field
 
+from skillopt_cli.benchmarks.answers import given_up
 from skillopt_cli.benchmarks.choice import lettered
 from skillopt_cli.benchmarks.mmrb.items import Item, read_item
 from skillopt_cli.benchmarks.mmrb.marks import unmarked
@@ -28,10 +29,10 @@ from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.pictures import Album, Detail
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.second_look import SecondLook
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits, squeezed
 from skillopt_cli.core.episode import Episode
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec, Executor
 
 NAME = "mmrb"
@@ -51,7 +52,7 @@ class MMRBOptions(BenchmarkOptions):
     """How closely a service shall look at a picture: auto, low or high."""
 
 
-class MMRB:
+class MMRB(SplitTasks):
     """MMRB tasks; see `ports.Interactive`."""
 
     name = NAME
@@ -59,15 +60,10 @@ class MMRB:
     needs = frozenset({"images"})
 
     def __init__(self, splits: Splits, album: Album, options: MMRBOptions) -> None:
-        self.source = splits.source
+        super().__init__(splits)
         self.version = f"1-{options.matching}-{options.image_detail}-{options.max_turns}"
-        self._splits = splits
         self._album = album
         self._options = options
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """Question and options with the pictures at their marks, then those without one."""
@@ -79,7 +75,7 @@ class MMRB:
         if left:
             marks = "\n".join(f"[image {n}]" for n in left)
             sections.append(Section("Pictures", marks))
-        images = tuple(self._album.image(i, self._options.image_detail) for i in data["images"])
+        images = tuple(map(self._album.image, data["images"]))
         return Brief(
             task.id,
             ROLE,
@@ -101,7 +97,7 @@ class MMRB:
     async def score(self, task: Task, attempt: Attempt) -> Score:
         """Whether the answer names the right option, or equals the open one; 0 for giving up."""
         if attempt.ending == "gave_up":
-            return Score(0.0, 0.0, "no answer was given", expected(task.data))
+            return given_up(expected(task.data))
         return score_answer(task.data, answered(attempt.answer), self._options.matching)
 
 
@@ -114,7 +110,7 @@ def open_mmrb(request: BenchmarkRequest) -> Benchmark:
     """
     options = read_options(MMRBOptions, request.options, NAME)
     roots = (options.image_root, request.data_path)
-    album = Album([Path(root) for root in roots if root])
+    album = Album([Path(root) for root in roots if root], options.image_detail)
 
     def make(record: Record) -> Task:
         item = read_item(record)

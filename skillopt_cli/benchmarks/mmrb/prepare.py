@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from skillopt_cli.benchmarks.choice import LETTERS
 from skillopt_cli.benchmarks.hub import hub_files
 from skillopt_cli.benchmarks.hub_pictures import save_picture
 from skillopt_cli.benchmarks.mmrb.items import Item, identifier, read_item
 from skillopt_cli.benchmarks.prepared import (
-    SEED,
     draw_by_ratio,
+    gather,
+    origin,
     pick,
     read_manifest,
+    single,
     write_splits,
 )
-from skillopt_cli.benchmarks.records import LeftOut, Record, read_records
+from skillopt_cli.benchmarks.records import Record, read_records
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import Split
 
@@ -27,7 +28,16 @@ DATASET = "HarrytheOrange/MMRB"
 FILES = "*_human.json"
 _ABOVE = 3
 
-Found = tuple[Record, Item]
+
+class _Found(NamedTuple):
+    """An item, and the record whose file its pictures lie beside."""
+
+    record: Record
+    item: Item
+
+    @property
+    def id(self) -> str:
+        return self.item.id
 
 
 def prepare(
@@ -49,26 +59,16 @@ def prepare(
         DataError: `datasets` is not installed, the hub fails, or files, ids or pictures do not fit.
     """
     wanted = read_manifest(manifest, identifier) if manifest else None
-    left_out: Counter[str] = Counter()
-    found: dict[str, list[Found]] = {}
-    for path in _release(dataset):
-        for record in read_records(path):
-            try:
-                item = read_item(record)
-            except LeftOut as reason:
-                left_out[reason.why] += 1
-            else:
-                found.setdefault(item.id, []).append((record, item))
-    ids = wanted or draw_by_ratio(key for key, items in found.items() if len(items) == 1)
+    records = (record for path in _release(dataset) for record in read_records(path))
+    found = gather(records, lambda record: _Found(record, read_item(record)))
+    ids = wanted or draw_by_ratio(single(found.items))
     about = {
-        "source_dataset": dataset,
-        "source_manifest_dir": str(manifest) if manifest else None,
-        "split_seed": None if manifest else SEED,
-        "left_out": dict(left_out),
+        **origin(dataset, manifest),
+        "left_out": dict(found.left_out),
     }
     items = {
         split: (_document(*one, folder / "images") for one in part)
-        for split, part in pick(ids, found, dataset).items()
+        for split, part in pick(ids, found.items, dataset).items()
     }
     return write_splits(folder, items, about)
 

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from skillopt_cli.benchmarks.answers import given_up
 from skillopt_cli.benchmarks.document_roots import DocumentRoots
 from skillopt_cli.benchmarks.files_tools import FileTools
 from skillopt_cli.benchmarks.numeric import parse_tolerance
@@ -33,13 +34,13 @@ from skillopt_cli.benchmarks.options import read_options
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.search import Document, DocumentIndex, SearchProvider, search_offer
 from skillopt_cli.benchmarks.search.opening import open_service
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits, squeezed
 from skillopt_cli.benchmarks.tool_talk import ToolTalk
 from skillopt_cli.benchmarks.toolbox import Offer
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec, Executor
 
 NAME = "officeqa"
@@ -47,7 +48,7 @@ SAMPLE = Path(__file__).parent / "sample"
 MOST_LISTED = 20
 
 
-class OfficeQA:
+class OfficeQA(SplitTasks):
     """OfficeQA tasks; see `ports.Interactive`.
 
     Args:
@@ -64,11 +65,11 @@ class OfficeQA:
         options: OfficeQAOptions,
         search: SearchProvider | None = None,
     ) -> None:
+        super().__init__(splits)
         found = "" if search is None else f"-{search.identity}"
         self.version = options.version + found
-        self.source = f"{splits.source}{_about(options)}"
+        self.source += _about(options)
         self.needs = _needs(options)
-        self._splits = splits
         self._documents = documents
         self._pages = ParsedPages(documents.roots)
         self._options = options
@@ -76,10 +77,6 @@ class OfficeQA:
         self._scorer = AnswerScorer(
             options.scoring, parse_tolerance(options.tolerance), options.answer_tag
         )
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """The question, its pages where they are shown, and which documents there are."""
@@ -126,7 +123,7 @@ class OfficeQA:
         """See `scorer`; 0 for giving up."""
         reference = task.data["answer"]
         if attempt.ending == "gave_up":
-            return Score(0.0, 0.0, attempt.error or "no answer was given", (reference,))
+            return given_up((reference,), attempt.error)
         return self._scorer.score(attempt.answer, reference)
 
     def _offers(self, task: Task, search: SearchProvider | None = None) -> list[Offer[Any]]:

@@ -9,7 +9,15 @@ from pathlib import Path, PurePosixPath
 from skillopt_cli.benchmarks.document_roots import FOLDER
 from skillopt_cli.benchmarks.hub import hub_files
 from skillopt_cli.benchmarks.officeqa.items import Item, identify, read_item
-from skillopt_cli.benchmarks.prepared import SEED, draw, pick, read_manifest, write_splits
+from skillopt_cli.benchmarks.prepared import (
+    draw,
+    gather,
+    origin,
+    pick,
+    read_manifest,
+    single,
+    write_splits,
+)
 from skillopt_cli.benchmarks.records import read_records
 from skillopt_cli.benchmarks.splits import MANIFEST
 from skillopt_cli.core.errors import DataError
@@ -41,22 +49,14 @@ def prepare(
         DataError: the hub fails, ids do not fit, or a document is missing.
     """
     wanted = read_manifest(manifest, identify) if manifest else None
-    found: dict[str, list[Item]] = {}
-    for path in hub_files(dataset, QUESTIONS, benchmark="officeqa"):
-        for record in read_records(path):
-            item = read_item(record)
-            found.setdefault(item.id, []).append(item)
-    ids = wanted or draw((key for key, items in found.items() if len(items) == 1), COUNTS)
-    parts = pick(ids, found, dataset)
+    files = hub_files(dataset, QUESTIONS, benchmark="officeqa")
+    found = gather((record for path in files for record in read_records(path)), read_item)
+    ids = wanted or draw(single(found.items), COUNTS)
+    parts = pick(ids, found.items, dataset)
     (folder / MANIFEST).unlink(missing_ok=True)  # until the documents are whole, the data is not
     _fetch_documents(folder / FOLDER, [item for part in parts.values() for item in part], dataset)
-    about = {
-        "source_dataset": dataset,
-        "source_manifest_dir": str(manifest) if manifest else None,
-        "split_seed": None if manifest else SEED,
-    }
     items = {split: [item.document() for item in part] for split, part in parts.items()}
-    return write_splits(folder, items, about)
+    return write_splits(folder, items, origin(dataset, manifest))
 
 
 def _fetch_documents(folder: Path, items: Iterable[Item], dataset: str) -> None:

@@ -7,11 +7,13 @@ Data: Pham et al., "SealQA: Raising the Bar for Reasoning in Search-Augmented La
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from skillopt_cli.benchmarks.answers import given_up
+from skillopt_cli.benchmarks.judging import left_to_judge
 from skillopt_cli.benchmarks.options import read_options
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.sealqa.evidence import (
@@ -40,20 +42,20 @@ from skillopt_cli.benchmarks.search import (
     search_offer,
 )
 from skillopt_cli.benchmarks.search.opening import SHELF, open_service
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits, squeezed
 from skillopt_cli.benchmarks.tool_talk import ToolTalk
 from skillopt_cli.benchmarks.toolbox import Offer
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Message, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Message, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec, Executor
 
 NAME = "sealqa"
 SAMPLE = Path(__file__).parent / "sample"
 
 
-class SealQA:
+class SealQA(SplitTasks):
     """SealQA tasks; see `ports.Interactive` and `ports.Judged`.
 
     Args:
@@ -72,16 +74,11 @@ class SealQA:
         reader: PageReader | None = None,
     ) -> None:
         self.version = options.version + ("" if search is None else f"-{search.identity}")
-        self.source = splits.source
+        super().__init__(splits)
         self.needs = frozenset({"tools"} if options.search_mode != "given" else ())
-        self._splits = splits
         self._options = options
         self._search = search
         self._reader = reader
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """The question, what a search for it gave, and what is known about it."""
@@ -139,9 +136,8 @@ class SealQA:
         """The score where no judge is needed; 0 for what only a judge could find right."""
         wanted = tuple(task.data["answers"])
         if attempt.ending == "gave_up":
-            return Score(0.0, 0.0, attempt.error or "no answer was given", wanted)
-        score = clear_score(attempt.answer, wanted)
-        return Score(0.0, 0.0, "left to the judge", wanted) if score is None else score
+            return given_up(wanted, attempt.error)
+        return clear_score(attempt.answer, wanted) or left_to_judge(wanted)
 
     def _offers(self, task: Task, search: SearchProvider | None = None) -> list[Offer[Any]]:
         options = self._options

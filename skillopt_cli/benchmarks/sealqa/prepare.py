@@ -8,14 +8,16 @@ from pathlib import Path
 from skillopt_cli.benchmarks.hub import load_hub
 from skillopt_cli.benchmarks.prepared import (
     RATIO,
-    SEED,
     draw_by_ratio,
+    gather,
+    origin,
     pick,
     read_manifest,
+    single,
     write_splits,
 )
 from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.sealqa.items import Item, identify, read_item
+from skillopt_cli.benchmarks.sealqa.items import identify, read_item
 from skillopt_cli.core.task import Split
 
 DATASET = "vtllms/sealqa"
@@ -47,21 +49,20 @@ def prepare(
         DataError: `datasets` is not installed, the hub fails, or ids or fields do not fit.
     """
     wanted = read_manifest(manifest, identify) if manifest else None
-    found: dict[str, list[Item]] = {}
-    for name, rows in load_hub(dataset, FIELDS, config=config, benchmark="sealqa").items():
-        for number, row in enumerate(rows, 1):
-            item = read_item(Record(row, Path(f"{dataset}/{name}.jsonl"), number))
-            found.setdefault(item.id, []).append(item)
-    ids = wanted or draw_by_ratio(key for key, items in found.items() if len(items) == 1)
+    records = (
+        Record(row, Path(f"{dataset}/{name}.jsonl"), number)
+        for name, rows in load_hub(dataset, FIELDS, config=config, benchmark="sealqa").items()
+        for number, row in enumerate(rows, 1)
+    )
+    found = gather(records, read_item)
+    ids = wanted or draw_by_ratio(single(found.items))
     about = {
-        "source_dataset": dataset,
+        **origin(dataset, manifest),
         "source_config": config,
-        "source_manifest_dir": str(manifest) if manifest else None,
-        "split_seed": None if manifest else SEED,
         "split_ratio": None if manifest else RATIO,
     }
     items = {
         split: [item.document() for item in part]
-        for split, part in pick(ids, found, dataset).items()
+        for split, part in pick(ids, found.items, dataset).items()
     }
     return write_splits(folder, items, about)

@@ -6,17 +6,16 @@ Data: Dunn et al., "SearchQA: A New Q&A Dataset Augmented with Context from a Se
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from skillopt_cli.benchmarks.answers import extract_answer
+from skillopt_cli.benchmarks.answers import extract_answer, given_up
 from skillopt_cli.benchmarks.options import refuse_unknown
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.searchqa.prepare import COUNTS, prepare
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits, squeezed
+from skillopt_cli.benchmarks.splits import SplitTasks, TaskFormat, load_splits, squeezed
 from skillopt_cli.benchmarks.squad import squad_score
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
 
 CONTEXT_LIMIT = 6000
@@ -32,21 +31,13 @@ ANSWER_FORMAT = (
 SEED_SKILL = "# Question answering\n\nAnswer the question using the context.\n"
 
 
-class SearchQA:
+class SearchQA(SplitTasks):
     """SearchQA tasks; see `ports.Benchmark`."""
 
     name = "searchqa"
     version = "1"
     seed_skill = SEED_SKILL
     needs: frozenset[str] = frozenset()
-
-    def __init__(self, splits: Splits) -> None:
-        self.source = splits.source
-        self._splits = splits
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """Context and question."""
@@ -59,7 +50,7 @@ class SearchQA:
         """Exact match (hard) and word F1 (soft) of the extracted answer; 0 for giving up."""
         golds = task.data["answers"]
         if attempt.ending == "gave_up":
-            return Score(0.0, 0.0, "no answer was given", golds)
+            return given_up(golds)
         return squad_score(extract_answer(attempt.answer), golds)
 
 

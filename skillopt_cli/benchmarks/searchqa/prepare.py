@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillopt_cli.benchmarks.hub import load_hub
-from skillopt_cli.benchmarks.prepared import SEED, draw, pick, read_manifest, write_splits
+from skillopt_cli.benchmarks.prepared import (
+    SEED,
+    draw,
+    origin,
+    pick,
+    read_manifest,
+    single,
+    write_splits,
+)
 from skillopt_cli.benchmarks.ratio import hash_order
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import Split
@@ -47,9 +55,7 @@ def prepare(
     ids = wanted or draw(_distinct(sources, at), COUNTS)
     places = pick(ids, at, dataset)
     about = {
-        "source_dataset": dataset,
-        "source_manifest_dir": str(manifest) if manifest else None,
-        "split_seed": None if manifest else SEED,
+        **origin(dataset, manifest),
         "item_fields": list(ITEM_FIELDS),
     }
     items = {split: (_item(sources, place) for place in part) for split, part in places.items()}
@@ -68,8 +74,7 @@ def _index(sources: Mapping[str, Dataset]) -> dict[str, list[Place]]:
 def _distinct(sources: Mapping[str, Dataset], at: Mapping[str, list[Place]]) -> Iterator[str]:
     """Enough keys that stand for one record each, no two of which ask the same."""
     asked: set[str] = set()
-    keys = [key for key, places in at.items() if len(places) == 1]
-    for key in hash_order(keys, SEED, str):
+    for key in hash_order(single(at), SEED, str):
         if len(asked) == sum(COUNTS.values()):
             return
         name, row = at[key][0]

@@ -6,14 +6,13 @@ Data: Ma et al., "SpreadsheetBench: Towards Challenging Real World Spreadsheet M
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from pydantic import ValidationError
-
+from skillopt_cli.benchmarks.answers import given_up
 from skillopt_cli.benchmarks.programs import Rooms
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
+from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits
 from skillopt_cli.benchmarks.spreadsheetbench import react, texts
 from skillopt_cli.benchmarks.spreadsheetbench.computing import available
 from skillopt_cli.benchmarks.spreadsheetbench.episodes import Bench, Writing
@@ -28,38 +27,32 @@ from skillopt_cli.benchmarks.spreadsheetbench.verdicts import (
     score_of,
 )
 from skillopt_cli.benchmarks.spreadsheetbench.workbook import WorkbookFault
-from skillopt_cli.config.wording import fault_words, nearest
 from skillopt_cli.core.episode import Episode
-from skillopt_cli.core.errors import ConfigError, DataError
+from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task, TaskFile
+from skillopt_cli.core.task import Attempt, Brief, Section, Task, TaskFile
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, Executor
 
 SAMPLE = Path(__file__).parent / "sample"
 
 
-class SpreadsheetBench:
+class SpreadsheetBench(SplitTasks):
     """SpreadsheetBench tasks; see `ports.Interactive`."""
 
     name = NAME
     seed_skill = texts.SEED_SKILL
 
     def __init__(self, splits: Splits, shelf: Shelf, options: SpreadsheetOptions) -> None:
-        self.source = splits.source
+        super().__init__(splits)
         asked = options.model_dump(include={"mode", "max_turns", "script_timeout", "gold_feedback"})
         # Whether formulas count as what they compute to depends on the machine.
         self.version = f"1-{json.dumps(asked, sort_keys=True)}-{bool(available()):d}"
         self.needs = frozenset({"tools|workspace"}) if options.mode == "react" else frozenset()
-        self._splits = splits
         self._shelf = shelf
         self._options = options
         self._hinted = {task.id for task in splits.of("train")} if options.gold_feedback else set()
         self._previews: dict[str, str] = {}
         self._golds: dict[tuple[str, ...], Gold] = {}
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """The instruction, where the answer belongs, and the workbook's first rows."""
@@ -118,7 +111,7 @@ class SpreadsheetBench:
     async def score(self, task: Task, attempt: Attempt) -> Score:
         """Hard when all cases pass; soft is the share of those that do."""
         if attempt.ending == "gave_up":
-            return Score(0.0, 0.0, "no answer was given")
+            return given_up()
         return score_of(task, attempt.outcome)
 
     def _preview(self, digest: str) -> str:
@@ -130,18 +123,12 @@ class SpreadsheetBench:
         return self._previews[digest]
 
 
-def open_tasks(request: BenchmarkRequest) -> Benchmark:
+def open_tasks(request: BenchmarkRequest, options: SpreadsheetOptions) -> Benchmark:
     """Load the tasks: named splits, prepared data, or the bundled sample.
 
     Raises:
-        ConfigError: an option is malformed.
         DataError: a file, record or workbook is unusable.
     """
-    try:
-        options = SpreadsheetOptions.model_validate(dict(request.options))
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        raise ConfigError(f"`env.{fault['loc'][0]}`{fault_words(fault)}", nearest(fault)) from None
     shelf = Shelf([Path(options.workbooks)] if options.workbooks else [])
     form = TaskFormat(shelf.task, content_of)
     return SpreadsheetBench(load_splits(request, NAME, form, SAMPLE), shelf, options)

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from skillopt_cli.benchmarks.hub import hub_files
-from skillopt_cli.benchmarks.prepared import SEED, draw, pick, read_manifest, write_splits
+from skillopt_cli.benchmarks.prepared import draw, origin, pick, read_manifest, single, write_splits
 from skillopt_cli.benchmarks.splits import MANIFEST
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.names import safe_name
@@ -48,7 +48,7 @@ def prepare(
     with TemporaryDirectory(prefix=".unpacked-", dir=folder) as name:
         root = _unpacked(archive, Path(name))
         found = _records(root)
-        ids = wanted or draw([key for key, records in found.items() if len(records) == 1], COUNTS)
+        ids = wanted or draw(single(found), COUNTS)
         chosen = pick(ids, found, dataset)
         (folder / MANIFEST).unlink(missing_ok=True)
         shutil.rmtree(folder / "spreadsheet", ignore_errors=True)
@@ -57,10 +57,8 @@ def prepare(
             for split, records in chosen.items()
         }
     about = {
-        "source_dataset": dataset,
+        **origin(dataset, manifest),
         "source_archive": ARCHIVE,
-        "source_manifest_dir": str(manifest) if manifest else None,
-        "split_seed": None if manifest else SEED,
         "item_fields": [*ITEM_FIELDS, "spreadsheet_path"],
     }
     return write_splits(folder, items, about)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from skillopt_cli.benchmarks.analysts import analyst_prompts
-from skillopt_cli.benchmarks.options import refuse_unknown
+from skillopt_cli.benchmarks.options import read_options
 from skillopt_cli.benchmarks.programs import absent
 from skillopt_cli.benchmarks.spreadsheetbench import texts
 from skillopt_cli.benchmarks.spreadsheetbench.options import NAME, SpreadsheetOptions
@@ -24,12 +24,12 @@ def open_spreadsheetbench(request: BenchmarkRequest) -> Benchmark:
         ConfigError: an option is unknown or malformed.
         DataError: a package is missing, or a file, record or workbook is unusable.
     """
-    refuse_unknown(request.options, OPTIONS, NAME)
+    options = read_options(SpreadsheetOptions, request.options, NAME)
     if lacking := missing():
         raise DataError(f"{NAME} needs {lacking}", f"pip install 'skillopt-cli[{EXTRA}]'")
     from skillopt_cli.benchmarks.spreadsheetbench.benchmark import open_tasks
 
-    return open_tasks(request)
+    return open_tasks(request, options)
 
 
 def missing() -> str:

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from skillopt_cli.benchmarks.analysts import analyst_prompts
-from skillopt_cli.benchmarks.options import refuse_unknown
+from skillopt_cli.benchmarks.options import read_options
 from skillopt_cli.benchmarks.programs import absent
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
+from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits
 from skillopt_cli.benchmarks.swebench import texts
 from skillopt_cli.benchmarks.swebench.docker import DOCKER, DockerYard
 from skillopt_cli.benchmarks.swebench.episode import Mending, examined, score_of
@@ -26,18 +24,17 @@ from skillopt_cli.benchmarks.swebench.prepare import COUNTS, prepare
 from skillopt_cli.benchmarks.swebench.process import ProcessYard
 from skillopt_cli.benchmarks.swebench.sites import Yard
 from skillopt_cli.benchmarks.swebench.tools import Tools
-from skillopt_cli.config.wording import fault_words, nearest
 from skillopt_cli.core.episode import Episode
-from skillopt_cli.core.errors import ConfigError, DataError
+from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
+from skillopt_cli.core.task import Attempt, Brief, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec, Executor
 
 SAMPLE = Path(__file__).parent / "sample"
 EXTRA = "swe"
 
 
-class SweBench:
+class SweBench(SplitTasks):
     """SWE-bench instances; see `ports.Interactive`."""
 
     name = NAME
@@ -45,16 +42,11 @@ class SweBench:
     needs = frozenset({"tools"})
 
     def __init__(self, splits: Splits, options: SweOptions) -> None:
-        self.source = splits.source
+        super().__init__(splits)
         # How the instances are found does not matter, what is made of them does.
         asked = options.model_dump(exclude={"repos"})
         self.version = f"1-{json.dumps(asked, sort_keys=True)}"
-        self._splits = splits
         self._options = options
-
-    def tasks(self, split: Split) -> Sequence[Task]:
-        """The tasks of a split."""
-        return self._splits.of(split)
 
     def brief(self, task: Task) -> Brief:
         """The issue. Neither the tests nor the patch that mended it are told."""
@@ -115,14 +107,9 @@ def open_swebench(request: BenchmarkRequest) -> Benchmark:
         ConfigError: an option is unknown or malformed.
         DataError: a file or record is unusable, or a program is missing.
     """
-    refuse_unknown(request.options, OPTIONS, NAME)
+    options = read_options(SweOptions, request.options, NAME)
     if lacking := missing():
         raise DataError(f"{NAME} needs {lacking}", f"pip install 'skillopt-cli[{EXTRA}]'")
-    try:
-        options = SweOptions.model_validate(dict(request.options))
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        raise ConfigError(f"`env.{fault['loc'][0]}`{fault_words(fault)}", nearest(fault)) from None
     form = TaskFormat(instance_task, content_of)
     return SweBench(load_splits(request, NAME, form, SAMPLE), options)
 

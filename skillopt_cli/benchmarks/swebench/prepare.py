@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillopt_cli.benchmarks.hub import load_hub
-from skillopt_cli.benchmarks.prepared import SEED, pick, read_manifest, write_splits
+from skillopt_cli.benchmarks.prepared import SEED, origin, pick, read_manifest, write_splits
 from skillopt_cli.benchmarks.ratio import hash_order
 from skillopt_cli.benchmarks.swebench.instances import instance_id
 from skillopt_cli.core.errors import DataError
@@ -61,9 +61,7 @@ def prepare(
         at.setdefault(str(key), []).append(row)
     ids = wanted or stratified(dict(zip(rows["instance_id"], rows["repo"], strict=True)))
     about = {
-        "source_dataset": dataset,
-        "source_manifest_dir": str(manifest) if manifest else None,
-        "split_seed": None if manifest else SEED,
+        **origin(dataset, manifest),
         "split_ratio": None if manifest else ":".join(map(str, _WEIGHTS)),
         "item_fields": list(FIELDS),
     }
