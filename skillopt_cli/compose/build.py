@@ -20,7 +20,7 @@ from skillopt_cli.compose.prompts import effective_prompts
 from skillopt_cli.compose.replaying import Replay, one_at_a_time, replayed_models
 from skillopt_cli.compose.roles import Models, Wiring, open_models, role_spec
 from skillopt_cli.compose.secrets import DiscreetStore, Secrets
-from skillopt_cli.compose.skill_init import check_writable, seed_skill
+from skillopt_cli.compose.skill_init import training_seed
 from skillopt_cli.compose.taping import TapedStore, recorder, recording_header
 from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
@@ -170,16 +170,17 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Controller]]
             prompts=run_prompts(config),
             control=controller,
         )
-        _check_abilities(run)
-        seed = order.skill or seed_skill(config.env, benchmark.seed_skill)
-        if training:
-            check_writable(seed, config.optimizer)
+        check_abilities(benchmark, models.names["target"], models.target.offers)
+        seed = order.skill or training_seed(config, benchmark.seed_skill)
         record_conditions(folder, run, seed, allow_drift=order.allow_drift)
         started = _started(folder, run, order, models)
         header = recording_header(config, models, benchmark)
         with tapes.writing(header, lambda: _told(store).lasting) if tapes else nullcontext():
             live, checks = models.live, models.checks
-            yield Session(run, seed, started, live, budget, checks, warnings, again), controller
+            session = Session(
+                run, seed, started, live, budget, checks, warnings, again, models.trial
+            )
+            yield session, controller
 
 
 def _models(
@@ -231,15 +232,22 @@ def gate_rule(config: RunConfig) -> GateRule:
     )
 
 
-def _check_abilities(run: Run) -> None:
-    lacking = [
-        need for need in run.benchmark.needs if run.target.offers.isdisjoint(need.split("|"))
-    ]
+def check_abilities(benchmark: Benchmark, target: str, offers: frozenset[str]) -> None:
+    """Refuse a target that lacks what a benchmark needs.
+
+    Args:
+        target: its name, for people.
+        offers: its abilities.
+
+    Raises:
+        ConfigError: it does.
+    """
+    lacking = [need for need in benchmark.needs if offers.isdisjoint(need.split("|"))]
     if lacking:
         wanted = ", ".join(sorted(need.replace("|", " or a ") for need in lacking))
         raise ConfigError(
-            f"benchmark `{run.benchmark.name}` needs {wanted},"
-            f" which the target `{run.target.name}` does not offer",
+            f"benchmark `{benchmark.name}` needs {wanted},"
+            f" which the target `{target}` does not offer",
             "choose another --target-backend; see `skillopt backends list`",
         )
 

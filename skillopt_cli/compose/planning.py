@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from skillopt_cli.backends.chat_agent import render
-from skillopt_cli.compose.build import caps_of, open_benchmark, run_prompts, train_plan
-from skillopt_cli.compose.endpoints import effective, roles_of
-from skillopt_cli.compose.roles import role_price, role_settings, role_spec
-from skillopt_cli.compose.skill_init import seed_skill
+from skillopt_cli.compose.build import (
+    caps_of,
+    check_abilities,
+    open_benchmark,
+    run_prompts,
+    train_plan,
+)
+from skillopt_cli.compose.endpoints import effective, own_settings, roles_of
+from skillopt_cli.compose.housing import passing_executor
+from skillopt_cli.compose.roles import (
+    called,
+    declared_offers,
+    role_price,
+    role_settings,
+    role_spec,
+)
+from skillopt_cli.compose.skill_init import training_seed
 from skillopt_cli.compose.tasks import splits_in_use
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.caps import Cap, Use
@@ -22,7 +35,7 @@ from skillopt_cli.core.task import Split, Task, Usage
 from skillopt_cli.engine.forecast import Amount, Assumptions, Course, Forecast, Range
 from skillopt_cli.engine.forecaster import Forecaster
 from skillopt_cli.engine.spending import first_work
-from skillopt_cli.ports import Benchmark
+from skillopt_cli.ports import BackendSpec, Benchmark
 from skillopt_cli.stages.material import skill_text
 
 CHARS_PER_TOKEN = 4
@@ -196,6 +209,8 @@ def planned(
     splits = splits_in_use(config, benchmark)
     sizes = {split: len(tasks) for split, tasks in splits.items()}
     specs = {role: role_spec(config, role) for role in roles_of(config)}
+    _check_target(config, environment, benchmark, specs["target"])
+    instructions = run_prompts(config).values()
     asks = specs["optimizer"].open is not None
     by_program = specs["target"].runs_programs
     plan = train_plan(config, benchmark)
@@ -204,7 +219,7 @@ def planned(
             f"--best-step {assumed.best_step} is beyond the last step, {plan.total}",
             "give a step of the plan, or 0 where none makes a better skill",
         )
-    skill = seed_skill(config.env, benchmark.seed_skill)
+    skill = training_seed(config, benchmark.seed_skill)
     seeded = bool(skill.sent.text)
     course = _course(config, benchmark, splits["train"])
     forecast = Forecaster(
@@ -218,7 +233,7 @@ def planned(
         prompts["judge"] = asked + ANSWER + RUBRIC
     if asks:
         size = config.gradient.minibatch_size
-        prompts["optimizer"] = _analyst(config, skill) + (asked + ANSWER) * size + GROWTH
+        prompts["optimizer"] = _analyst(instructions, skill) + (asked + ANSWER) * size + GROWTH
     costs: dict[Role, Cost] = {}
     names: dict[Role, str] = {}
     for role in (role for role in specs if role in prompts):
@@ -230,6 +245,20 @@ def planned(
         costs[role] = Cost(prompt, completion, _usd(price, prompt, completion))
         names[role] = settings.model
     return Planned(config, sizes, assumed, forecast, costs, names, plan, progress.used, by_program)
+
+
+def _check_target(
+    config: RunConfig, environment: Mapping[str, str], benchmark: Benchmark, spec: BackendSpec
+) -> None:
+    """Refuse a target that a run would refuse before its first call, as far as that is declared.
+
+    Raises:
+        ConfigError: it cannot take the benchmark's tasks, or its programs cannot run here.
+    """
+    name = called(spec.name, own_settings(config, "target").name or spec.name)
+    check_abilities(benchmark, name, declared_offers(spec))
+    with passing_executor(config, environment, spec):
+        pass
 
 
 def _asked(benchmark: Benchmark, tasks: tuple[Task, ...], skill: SkillDocument) -> Range:
@@ -254,9 +283,8 @@ def _course(config: RunConfig, benchmark: Benchmark, tasks: tuple[Task, ...]) ->
     return Course(turns, Range(0.0, (1 + share) / 2, 4.0 if share else 2.0))
 
 
-def _analyst(config: RunConfig, skill: SkillDocument) -> Range:
+def _analyst(prompts: Collection[str], skill: SkillDocument) -> Range:
     """Tokens an optimizer reads beside what it is to look at."""
-    prompts = run_prompts(config).values()
     mean = sum(map(len, prompts)) / len(prompts)
     shown = skill.text if skill.folder is None else skill_text(skill)
     return Range.of((mean + len(shown)) / CHARS_PER_TOKEN)

@@ -14,6 +14,7 @@ from skillopt_cli.compose.roles import (
     DEFAULT_MAX_TOKENS,
     Models,
     agent_of,
+    called,
     own_section,
     role_settings,
     role_spec,
@@ -118,7 +119,7 @@ def replayed_models(
     agent = agent_of(specs["target"], chats["target"], settings)
     stages = specs["optimizer"].stages if "optimizer" in specs else None
     variants = stages if isinstance(stages, Variants) else WITH_MODEL
-    names = {role: _called(specs[role].name, recorded[role].settings) for role in wanted}
+    names = {role: called(specs[role].name, recorded[role].settings["name"]) for role in wanted}
     return Models(agent, chats.get("optimizer"), chats.get("judge"), variants, {}, {}, names)
 
 
@@ -218,8 +219,3 @@ def _why(ending: Ending) -> str:
     if ending.secrets_removed:
         return f"{ending.secrets_removed} of its replies had a secret removed, or {changed}"
     return changed
-
-
-def _called(backend: str, settings: Mapping[str, Any]) -> str:
-    model = settings["name"]
-    return f"{backend}/{model}" if model != backend else backend

@@ -61,6 +61,8 @@ class Models:
         live: each role's model not behind the journal, to be opened.
         checks: the same models with the few tries of a first check.
         names: what each role is called, for people.
+        trial: the target for that check, where it is a program that brings its own model: a call to
+            what stands for the model would show nothing.
     """
 
     target: AgentBackend
@@ -70,6 +72,7 @@ class Models:
     live: Mapping[Role, ChatBackend]
     checks: Mapping[Role, ChatBackend]
     names: Mapping[Role, str]
+    trial: AgentBackend | None = None
 
 
 def role_settings(config: RunConfig, role: Role, environment: Mapping[str, str]) -> RoleSettings:
@@ -132,6 +135,16 @@ def _no_key(role: Role, variable: str) -> ConfigError:
     )
 
 
+def called(backend: str, model: str) -> str:
+    """What a role is called, for people."""
+    return f"{backend}/{model}" if model != backend else backend
+
+
+def declared_offers(spec: BackendSpec) -> frozenset[str]:
+    """What a target will offer once it is opened, as far as its backend says so."""
+    return spec.offers | {"turns"} if spec.agent is None else spec.offers
+
+
 def role_spec(config: RunConfig, role: Role) -> BackendSpec:
     """The backend of a role.
 
@@ -188,13 +201,14 @@ def open_models(config: RunConfig, wiring: Wiring, roles: Iterable[Role]) -> Mod
     checks: dict[Role, ChatBackend] = {}
     names: dict[Role, str] = {}
     agent: AgentBackend | None = None
+    trial: AgentBackend | None = None
     variants = WITH_MODEL
     refused = refused_parameters(wiring.store.facts())
     for role in roles:
         spec = role_spec(config, role)
         settings = role_settings(config, role, wiring.environment)
         settings = _negotiating(settings, refused, wiring.budget.tell)
-        names[role] = f"{spec.name}/{settings.model}" if settings.model != spec.name else spec.name
+        names[role] = called(spec.name, settings.model)
         if isinstance(spec.stages, Variants) and role == "optimizer":
             variants = spec.stages
         if spec.open is None:
@@ -208,6 +222,7 @@ def open_models(config: RunConfig, wiring: Wiring, roles: Iterable[Role]) -> Mod
         checks[role] = wiring.asked(spec, stack(backend, few, shared), settings)
         if role == "target":
             agent = agent_of(spec, wiring.journaled(live[role], role), settings)
+            trial = agent_of(spec, checks[role], settings) if spec.networked else None
     if agent is None:
         raise ConfigError(
             f"backend `{backend_name(config, 'target')}` cannot attempt tasks",
@@ -216,7 +231,8 @@ def open_models(config: RunConfig, wiring: Wiring, roles: Iterable[Role]) -> Mod
     asked: dict[Role, ChatBackend] = {
         role: wiring.journaled(chat, role) for role, chat in live.items() if role != "target"
     }
-    return Models(agent, asked.get("optimizer"), asked.get("judge"), variants, live, checks, names)
+    optimizer, judge = asked.get("optimizer"), asked.get("judge")
+    return Models(agent, optimizer, judge, variants, live, checks, names, trial)
 
 
 def agent_of(spec: BackendSpec, chat: ChatBackend, settings: RoleSettings) -> AgentBackend:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from skillopt_cli.config import RunConfig
 from skillopt_cli.config.sections import EnvConfig, OptimizerConfig
 from skillopt_cli.core.errors import ConfigError, DataError, UsageError
 from skillopt_cli.core.folder import SKILL_FILE
@@ -14,6 +15,18 @@ from skillopt_cli.core.skill import FRONT_MATTER, SkillDocument
 from skillopt_cli.skill_folder import read_companions
 
 _RULE = re.compile(r"---[ \t]*\r?\n")
+
+
+def training_seed(config: RunConfig, shipped: str) -> SkillDocument:
+    """The seed of a training, which must be able to change it.
+
+    Raises:
+        UsageError, DataError: as `seed_skill`.
+        ConfigError: as `check_writable`.
+    """
+    seed = seed_skill(config.env, shipped)
+    check_writable(seed, config.optimizer)
+    return seed
 
 
 def seed_skill(env: EnvConfig, shipped: str) -> SkillDocument:

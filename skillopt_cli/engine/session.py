@@ -13,9 +13,7 @@ from skillopt_cli.core.errors import (
     BudgetExhausted,
     Indecisive,
     NoImprovement,
-    RequestRefused,
     SkillOptError,
-    TransientError,
 )
 from skillopt_cli.core.events import (
     Degraded,
@@ -26,18 +24,21 @@ from skillopt_cli.core.events import (
     RunFinished,
     RunStarted,
 )
-from skillopt_cli.core.ledger import PREFLIGHT
 from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
-from skillopt_cli.core.task import ChatRequest, Message, Split
+from skillopt_cli.core.task import Split
 from skillopt_cli.engine.evaluate import evaluate, measure_arms, most_often
 from skillopt_cli.engine.loop import train
+from skillopt_cli.engine.preflight import (
+    check_answers,
+    check_attempts,
+    check_judges,
+    expects_files,
+)
 from skillopt_cli.engine.spending import arms, only_training_left, reserve_for, told
-from skillopt_cli.ports import ChatBackend
+from skillopt_cli.ports import AgentBackend, ChatBackend, Judged
 from skillopt_cli.stages import Run
-
-GREETING = Message("user", "Reply with the single word: ok")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Session:
         checks: who to ask in place of it in that check, where it shall be tried less often.
         warnings: what to say at the start.
         steering: what a replayed run was told, to be stated as well.
+        trial: the target in that check, where it is a program that no call to a model can check.
     """
 
     run: Run
@@ -62,6 +64,7 @@ class Session:
     checks: Mapping[Role, ChatBackend] = field(default_factory=dict)
     warnings: tuple[Degraded, ...] = ()
     steering: tuple[RunEvent, ...] = ()
+    trial: AgentBackend | None = None
 
 
 async def train_session(session: Session) -> int:
@@ -181,30 +184,21 @@ def _refuse_if_used_up(session: Session, *, training: bool) -> None:
 
 
 async def _check_models(session: Session) -> None:
+    run = session.run
+    selection = run.splits["selection"]
+    filed = expects_files(run.benchmark.brief(selection[0]))
     for role, chat in session.chats.items():
-        await preflight(session.checks.get(role, chat), role)
+        asked = session.checks.get(role, chat)
+        if role == "target" and session.trial is not None and not filed:
+            await check_attempts(session.trial, session.seed, run.executor)
+        elif role == "judge" and isinstance(run.benchmark, Judged):
+            await check_judges(asked, run.benchmark, selection)
+        else:
+            await check_answers(asked, role)
         if (cap := session.budget.uncounted(role)) is not None:
             raise BackendUnusable(
                 f"the {role} model does not say how many tokens a call takes, which run.{cap.name}"
                 " counts",
                 f"leave run.{cap.name} out, or count with --max-calls",
             )
-        session.run.emit(PreflightPassed(role, chat.name))
-
-
-async def preflight(chat: ChatBackend, role: Role) -> None:
-    """One tiny call, before anything is spent.
-
-    Raises:
-        FatalBackendError: the model cannot be used; retries of transient failures are included.
-    """
-    try:
-        await chat.chat(ChatRequest((GREETING,), stage=PREFLIGHT))
-    except TransientError as error:
-        raise BackendUnusable(
-            f"the {role} model does not answer: {error.message}", error.hint
-        ) from error
-    except RequestRefused as error:
-        raise BackendUnusable(
-            f"the {role} model refuses a one-line request: {error.message}", error.hint
-        ) from error
+        run.emit(PreflightPassed(role, chat.name))

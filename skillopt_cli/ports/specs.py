@@ -95,7 +95,8 @@ class BackendSpec:
             not met is the error.
         honours: fields of `RoleConfig` it heeds beyond those every backend does.
         ignores: fields of `RoleConfig` every other backend heeds, and this one cannot.
-        offers: abilities, for lists; what counts in a run is what the opened backend offers.
+        offers: abilities, for lists and plans; what counts in a run is what the opened backend
+            offers.
         free: whether its calls cost no money, whatever the model.
         runs_programs: whether it starts programs on this machine, to attempt or to answer, so that
             it matters how well the executor isolates them.

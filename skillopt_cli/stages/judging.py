@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from skillopt_cli.core.errors import ServerFailed
 from skillopt_cli.core.events import JudgedTwice
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Attempt, ChatRequest, Message, Task
-from skillopt_cli.ports import Judged
+from skillopt_cli.ports import ChatBackend, Judged
 from skillopt_cli.stages.run import Run
 
 STAGE = "judge"
 TRIES = 2
 """A verdict that cannot be read is asked for once more."""
 AGAIN = Message("user", "That could not be read. Give the verdict alone, in the form asked for.")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is judged.
+
+    Attributes:
+        asked: what a judge is asked of it.
+        stage: what for, for the ledger.
+        draw: which verdict of several on the same case.
+    """
+
+    task: Task
+    made: Attempt
+    asked: tuple[Message, ...]
+    stage: str = STAGE
+    draw: int = 0
 
 
 async def judged(run: Run, benchmark: Judged, task: Task, made: Attempt, stage: str) -> Score:
@@ -30,37 +49,57 @@ async def judged(run: Run, benchmark: Judged, task: Task, made: Attempt, stage: 
     asked = benchmark.ask_judge(task, made)
     if isinstance(asked, Score):
         return asked
-    score = await _verdict(run, benchmark, task, made, asked)
+    judge = run.judge
+    if judge is None:
+        raise ValueError(f"benchmark {benchmark.name!r} is judged, and the run has no judge")
+
+    def known(request: ChatRequest) -> bool:
+        return run.store.recall_call(request.key(judge.fingerprint)) is not None
+
+    case = Case(task, made, asked)
+    score = await verdict(judge, benchmark, case, known)
     if _share(task, made) < run.config.evaluation.judge_twice:
-        second = await _verdict(run, benchmark, task, made, asked, draw=1)
+        second = await verdict(judge, benchmark, replace(case, draw=1), known)
         agree = second.hard == score.hard
         run.emit(JudgedTwice(step=run.number, stage=stage, task=task.id, agree=agree))
     return score
 
 
-async def _verdict(  # noqa: PLR0913 - what is judged, and which draw of the judge
-    run: Run,
+def _never(request: ChatRequest) -> bool:
+    return False
+
+
+async def verdict(
+    judge: ChatBackend,
     benchmark: Judged,
-    task: Task,
-    made: Attempt,
-    asked: tuple[Message, ...],
-    draw: int = 0,
+    case: Case,
+    known: Callable[[ChatRequest], bool] = _never,
 ) -> Score:
-    if run.judge is None:
-        raise ValueError(f"benchmark {benchmark.name!r} is judged, and the run has no judge")
-    messages, turn, tries = asked, 0, 0
+    """The score that a judge's reply means, which is asked for once more where it cannot be told.
+
+    Args:
+        known: whether the journal holds a request: that was a try of an earlier process, and is
+            none of this one's.
+
+    Raises:
+        ServerFailed: no reply could be read.
+        TransientError, RequestRefused, FatalBackendError: as the judge does.
+    """
+    messages, turn, tries = case.asked, 0, 0
     while tries < TRIES:
-        request = ChatRequest(messages, stage=STAGE, draw=draw, turn=turn)
-        # What the journal holds was a try of an earlier process, and is none of this one's.
-        known = run.store.recall_call(request.key(run.judge.fingerprint)) is not None
-        reply = await run.judge.chat(request)
-        score = benchmark.hear_judge(task, made, reply.text)
+        request = ChatRequest(messages, stage=case.stage, draw=case.draw, turn=turn)
+        tried = not known(request)
+        reply = await judge.chat(request)
+        score = benchmark.hear_judge(case.task, case.made, reply.text)
         if score is not None:
             return score
-        messages = (*asked, Message("assistant", reply.text), AGAIN)
-        turn, tries = turn + 1, tries + (not known)
+        messages = (*case.asked, Message("assistant", reply.text), AGAIN)
+        turn, tries = turn + 1, tries + tried
     said = " ".join(reply.text.split())[:200]
-    raise ServerFailed(f'its reply could not be read: "{said}"')
+    raise ServerFailed(
+        f'its reply could not be read: "{said}"',
+        "choose another model with `--set model.judge.name=NAME`",
+    )
 
 
 def _share(task: Task, made: Attempt) -> float:

@@ -73,6 +73,29 @@ def test_any_command_can_be_trained_for() -> None:
     assert capped.code == 5, capped.err
 
 
+COMMAND = ("--target-backend", "command", "--optimizer-backend", "simulated")
+
+
+@pytest.mark.parametrize("verb", [("train",), ("eval", "--from-scratch")])
+def test_a_command_that_always_fails_ends_a_run_before_it_begins(verb: tuple[str, ...]) -> None:
+    broken = program("echo 'no license' >&2; exit 3")
+    settings = (f"model.command.argv={broken}", "run.executor=local", "model.retry.max_attempts=1")
+    order = [word for text in settings for word in ("--set", text)]
+    ended = refused(4, verb[0], "searchqa", *SMALLEST, *COMMAND, *order, *verb[1:])
+    assert "fails at a one-line task: it ended with code 3: no license" in ended.error
+
+
+def test_a_command_made_for_a_skill_file_has_it_in_the_first_check() -> None:
+    picky = program('test -s "$1" && echo "<answer>x</answer>"')
+    settings = (
+        f"model.command.argv={picky} {{skill}}",
+        *("model.command.skill_file=SKILL.md", "run.executor=local"),
+    )
+    order = [word for text in settings for word in ("--set", text)]
+    ended = skillopt("train", "searchqa", *SMALLEST, *COMMAND, *order)
+    assert ended.code == 0, ended.err
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["codex_exec", "claude_code_exec"])
 def test_a_probe_asks_the_real_program(backend: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from command_line import TINY, events, refused, skillopt
 from plugin_folder import benchmark, install
 
+JUDGE = "--set=model.judge.backend=simulated"
 SIMULATED = ("--set", "model.backend=simulated", "--set", "run.workers=24", "--display", "none")
 SIZES = (
     *SIMULATED,
@@ -275,3 +276,26 @@ def test_a_plan_counts_the_calls_of_a_judge(
 
 def test_an_accuracy_beyond_one_is_a_usage_error() -> None:
     refused(2, "plan", "searchqa", *TINY, "--accuracy", "1.5")
+
+
+PICTURES = ("docvqa", "--target-backend", "local", "--optimizer-backend", "rules")
+REFUSED = [
+    PICTURES,
+    ("sealqa", "--set", "env.search_mode=offline", *PICTURES[1:], JUDGE),
+    ("searchqa", *SIMULATED, "--set", "optimizer.prompts_dir=nowhere"),
+    ("searchqa", *SIMULATED, "--set", "run.executor=namespace"),
+    ("searchqa", *SIMULATED, "--skill-init", "mine", "--set", "env.editable=[notes.md]"),
+]
+
+
+@pytest.mark.parametrize("order", REFUSED)
+def test_what_a_training_refuses_the_plan_refuses_with_the_same_words(
+    order: tuple[str, ...],
+) -> None:
+    Path("mine").mkdir()
+    for name in ("SKILL.md", "notes.md"):
+        Path("mine", name).write_text("# Mine\n\nRead.\n", encoding="utf-8")
+    # No program is on this path, so that no namespace can be had.
+    trained, planned = (skillopt(verb, *order, PATH="nowhere") for verb in ("train", "plan"))
+    assert (planned.code, planned.error, planned.hint) == (2, trained.error, trained.hint)
+    assert trained.code == 2

@@ -10,11 +10,12 @@ import pytest
 
 from skillopt_cli.benchmarks.judging import Judgement, ask, read_verdict
 from skillopt_cli.core.episode import Heard, ToolCall, ToolResult
-from skillopt_cli.core.errors import AuthFailed, NetworkFailed
-from skillopt_cli.core.events import CallMade, JudgedTwice, RolloutFinished
+from skillopt_cli.core.errors import AuthFailed, BackendUnusable, Indecisive, NetworkFailed
+from skillopt_cli.core.events import CallMade, JudgedTwice, PreflightPassed, RolloutFinished
 from skillopt_cli.core.score import Private, Score, Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Attempt, Message, Task
+from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.ports import Executor, Interactive, Judged
 from skillopt_cli.stages.attempts import Purpose, attempt
@@ -79,8 +80,6 @@ class Rooms(ToyBenchmark):
 
 async def roll(toy: Toy, store: MemoryStore | None = None) -> tuple[Trajectory, EventLog]:
     log = EventLog()
-    from skillopt_cli.engine.bus import Subscriber
-
     run = toy_run(toy, store, [Subscriber("log", log)])
     return await attempt(run, SKILL, run.splits["train"][0], PURPOSE), log
 
@@ -223,8 +222,6 @@ async def test_a_second_verdict_tells_how_steady_the_judge_is(second: str, agree
 
 
 async def test_a_run_with_a_judge_trains_on_the_simulated_models() -> None:
-    from skillopt_cli.engine.bus import Subscriber
-
     log = EventLog()
     session = toy_session(Toy(benchmark=Court()), None, [Subscriber("log", log)])
     assert await train_session(session) == 0
@@ -241,3 +238,42 @@ async def test_a_resume_asks_again_for_a_verdict_that_could_not_be_read() -> Non
     assert made.score is not None
     assert made.score.hard == 1.0
     assert [request.turn for request in judge.requests] == [2]
+
+
+def checked(judge: ScriptedChat, *, benchmark: ToyBenchmark | None = None) -> tuple[Any, EventLog]:
+    """A session with a judge for all there is to judge, and what it will state."""
+    log = EventLog()
+    settings = ("model.retry.max_attempts=1", "evaluation.judge_twice=0")
+    toy = Toy(settings, judge=judge, benchmark=benchmark or Court())
+    return toy_session(toy, None, [Subscriber("log", log)]), log
+
+
+async def test_a_judge_whose_verdict_cannot_be_read_stops_the_run_before_any_attempt() -> None:
+    judge = ScriptedChat(["ok", "Yes, that is fine."])
+    session, log = checked(judge)
+    with pytest.raises(BackendUnusable, match="judge model gives no verdict: its reply could") as e:
+        await train_session(session)
+    assert e.value.exit_code == 4
+    assert "model.judge.name" in e.value.hint
+    assert {request.stage for request in judge.requests} == {"preflight"}
+    assert log.of(RolloutFinished) == []
+
+
+async def test_a_judge_that_is_understood_the_second_time_passes_the_check() -> None:
+    script = ["ok", "INCORRECT", AuthFailed("enough")]
+    session, log = checked(ScriptedChat(script))
+    with pytest.raises(AuthFailed):
+        await train_session(session)
+    assert {fact.role for fact in log.of(PreflightPassed)} == {"target", "optimizer", "judge"}
+
+
+async def test_a_judge_is_greeted_where_no_case_can_be_made_up() -> None:
+    class Particular(Court):
+        def ask_judge(self, task: Task, attempt: Attempt) -> tuple[Message, ...] | Score:
+            attempt.outcome["door"]
+            raise AssertionError
+
+    session, log = checked(ScriptedChat(["ok"]), benchmark=Particular())
+    with pytest.raises(Indecisive):
+        await train_session(session)
+    assert len(log.of(PreflightPassed)) == 3

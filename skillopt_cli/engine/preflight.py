@@ -1,0 +1,103 @@
+"""The first check: one tiny call, question or attempt per role, before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from skillopt_cli.core.errors import (
+    BackendUnusable,
+    RequestRefused,
+    SkillOptError,
+    TransientError,
+)
+from skillopt_cli.core.events import Role
+from skillopt_cli.core.ledger import PREFLIGHT
+from skillopt_cli.core.score import Score
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import Attempt, Brief, ChatRequest, Message, Section, Task
+from skillopt_cli.ports import AgentBackend, ChatBackend, Executor, Judged
+from skillopt_cli.stages.judging import Case, verdict
+
+GREETING = Message("user", "Reply with the single word: ok")
+ERRAND = Brief(
+    PREFLIGHT,
+    "You answer questions.",
+    (Section("Question", "Which city is the capital of France?"),),
+    "Answer with the name of the city alone.",
+    stage=PREFLIGHT,
+)
+GUESS = Attempt("\\boxed{it cannot be said}")
+"""An answer that equals no reference, whether a benchmark looks for a box or for a last line."""
+_LOOKED_AT = 20
+
+
+async def check_answers(chat: ChatBackend, role: Role) -> None:
+    """Have a model say anything at all.
+
+    Raises:
+        FatalBackendError: the model cannot be used; retries of transient failures are included.
+    """
+    try:
+        await chat.chat(ChatRequest((GREETING,), stage=PREFLIGHT))
+    except (TransientError, RequestRefused) as error:
+        raise _unusable(role, error) from error
+
+
+async def check_judges(chat: ChatBackend, benchmark: Judged, tasks: Sequence[Task]) -> None:
+    """Have a judge give a verdict, and read it as the benchmark does in a run.
+
+    Raises:
+        FatalBackendError: the model cannot be used, or what it says is no verdict, asked twice.
+    """
+    case = _first_case(benchmark, tasks)
+    if case is None:
+        await check_answers(chat, "judge")
+        return
+    try:
+        await verdict(chat, benchmark, case)
+    except (TransientError, RequestRefused) as error:
+        raise _unusable("judge", error) from error
+
+
+async def check_attempts(agent: AgentBackend, seed: SkillDocument, executor: Executor) -> None:
+    """Have a program attempt a one-line task with the seed skill, as it will attempt others.
+
+    Raises:
+        FatalBackendError: it came to no answer.
+    """
+    made = await agent.attempt(ERRAND, seed, executor)
+    if made.ending == "broken":
+        raise BackendUnusable(
+            f"the target {agent.name} fails at a one-line task: {made.error}",
+            "run the program by hand, with a question on its standard input",
+        )
+
+
+def expects_files(brief: Brief) -> bool:
+    """Whether a program made for such tasks may rightly fail at one that is text alone."""
+    return bool(brief.files or brief.images or brief.answer_file)
+
+
+def _first_case(benchmark: Judged, tasks: Sequence[Task]) -> Case | None:
+    """What the judge would be asked of a wrong answer; None where the benchmark needs no judge."""
+    for task in tasks[:_LOOKED_AT]:
+        try:
+            asked = benchmark.ask_judge(task, GUESS)
+        # A plug-in's may look for more than there is in an attempt that nobody made. That says
+        # nothing about the judge.
+        except Exception:
+            return None
+        if not isinstance(asked, Score):
+            return Case(task, GUESS, asked, PREFLIGHT)
+    return None
+
+
+def _unusable(role: Role, error: SkillOptError) -> BackendUnusable:
+    said = (
+        "refuses a one-line request"
+        if isinstance(error, RequestRefused)
+        else "gives no verdict"
+        if role == "judge"
+        else "does not answer"
+    )
+    return BackendUnusable(f"the {role} model {said}: {error.message}", error.hint)
