@@ -234,7 +234,8 @@ class Budget:
 
     def _error(self, cap: Cap, reserve: Reserve) -> BudgetExhausted:
         kept = reserve.kept(cap, self.use)
-        less = f", less {round(kept, 2):.10g} kept for the final test," if kept else ""
+        amount = f"{kept:.0f}" if kept >= 100 else f"{kept:.3g}"
+        less = f", less {amount} kept for the final test," if kept else ""
         flag = FLAGS[cap.name]
         return BudgetExhausted(f"{cap}{less} was reached", f"raise it with {flag}", flag=flag)
 

@@ -110,6 +110,7 @@ def _result(session: Session, measured: Measured, split: Split, skill: str) -> d
         "skill_digest": measured.skill.digest,
         "benchmark": session.run.benchmark.name,
         "target": session.started.target,
+        **({"judge": session.started.judge} if session.started.judge else {}),
         "data": session.run.benchmark.source,
         "split": split,
         "n_items": measured.n,

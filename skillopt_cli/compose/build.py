@@ -271,6 +271,7 @@ def _started(folder: Path, run: Run, order: Order, models: Models) -> RunStarted
         metric=run.metric.name,
         recorded=run.recorded(state) if state else None,
         limits=_limits(run.config, training),
+        judge=models.names.get("judge", ""),
     )
 
 

@@ -36,7 +36,7 @@ from skillopt_cli.engine.preflight import (
     check_judges,
     expects_files,
 )
-from skillopt_cli.engine.spending import arms, only_training_left, reserve_for, told
+from skillopt_cli.engine.spending import arms, only_training_left, reserve_for, told, untested
 from skillopt_cli.ports import AgentBackend, ChatBackend, Judged
 from skillopt_cli.stages import Run
 
@@ -75,8 +75,7 @@ async def train_session(session: Session) -> int:
     """
     async with _opened(session) as run:
         state = await _trained(session)
-        async with session.budget.within():
-            await measure_arms(run, arms(run, session.seed, state))
+        await _tested(session, state)
         code = ending(run, state)
         best = state.best.mean(run.metric)
         run.emit(RunFinished(state.done, state.best_step, best, code))
@@ -98,11 +97,25 @@ async def _trained(session: Session) -> TrainState:
         state = run.store.load_state()
         if state is not None:
             try:
-                async with budget.within():
-                    await measure_arms(run, arms(run, session.seed, state))
+                await _tested(session, state)
             except BudgetExhausted as again:
                 run.emit(Degraded("test", f"it is not complete: {again.message}"))
         raise
+
+
+async def _tested(session: Session, state: TrainState) -> None:
+    """The final test; begun only where a call is left for it, or none is needed.
+
+    Raises:
+        BudgetExhausted: a cap stopped it.
+    """
+    run, budget = session.run, session.budget
+    found = arms(run, session.seed, state)
+    refusal = budget.refusal()
+    if refusal is not None and untested(run, found.values()):
+        raise refusal
+    async with budget.within():
+        await measure_arms(run, found)
 
 
 async def evaluate_session(session: Session, split: Split) -> Measured:

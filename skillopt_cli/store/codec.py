@@ -30,10 +30,15 @@ MIGRATIONS: tuple[Migration, ...] = ()
 SCHEMA = len(MIGRATIONS) + 1
 """The schema this program writes."""
 
-_UNSAID: tuple[tuple[str, object], ...] = (("file", ""), ("folder", None), ("vetoed", ()))
+_UNSAID: tuple[tuple[str, object], ...] = (
+    ("file", ""),
+    ("folder", None),
+    ("vetoed", ()),
+    ("judge", ""),
+)
 """What is left out of states and facts where there is none.
 
-An edit's file, a skill's folder, a step's vetoed edits.
+An edit's file, a skill's folder, a step's vetoed edits, a run's judge.
 """
 
 

@@ -185,4 +185,5 @@ def _started(run: Run) -> RunStarted:
         n_test=len(run.splits["test"]),
         metric=run.metric.name,
         recorded=run.recorded(state) if state else None,
+        judge=run.judge.name if run.judge else "",
     )

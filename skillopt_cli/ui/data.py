@@ -1,4 +1,4 @@
-"""Which tasks a run uses, in words."""
+"""Which tasks and which models a run uses, in words."""
 
 from __future__ import annotations
 
@@ -19,6 +19,16 @@ def used_words(run: RunStarted) -> str:
     if not run.total_steps:
         return ""
     return f"train {run.n_train}, selection {run.n_selection}, test {run.n_test}"
+
+
+def models_words(run: RunStarted) -> str:
+    """Who plays each role that the run has: `target a, optimizer b, judge c`."""
+    roles = {
+        "target": run.target,
+        "optimizer": run.optimizer if run.total_steps else "",
+        "judge": run.judge,
+    }
+    return ", ".join(f"{role} {one_line(name)}" for role, name in roles.items() if name)
 
 
 def luck_note(run: RunStarted) -> str:

@@ -50,13 +50,13 @@ def speed_words(event: ev.PaceChanged) -> str:
 
 
 def _mark(event: ev.BudgetSpent) -> str:
-    spent, limit = cap_amount(event.cap, event.spent), cap_amount(event.cap, event.limit)
+    spent, limit = cap_pair(event.cap, event.spent, event.limit)
     return f"{event.share:.0%}".replace("%", " %") + f" of {event.cap}: {spent} of {limit}"
 
 
 def limits_words(limits: ev.Limits) -> str:
     """The limits in force: `8 workers, 16 analysts, 64 calls at once per provider; no caps`."""
-    caps = ", ".join(f"{one_line(cap)} {cap_amount(cap, value)}" for cap, value in limits.caps)
+    caps = ", ".join(f"{one_line(cap)} {cap_limit(cap, value)}" for cap, value in limits.caps)
     return f"{width_words(limits)} per provider; {caps or 'no caps'}"
 
 
@@ -67,20 +67,45 @@ def width_words(limits: ev.Limits) -> str:
     return f"{count(limits.workers, 'worker')}{analysts}, {ceiling} at once"
 
 
-def cap_amount(cap: str, value: float) -> str:
-    """An amount in the unit of a cap, which its name says; a moment in seconds, as `1.5s`."""
+def cap_limit(cap: str, limit: float) -> str:
+    """A cap as it was set, in the unit its name says; a moment in seconds, as `1.5s`."""
     if cap == "max_usd":
-        return dollars(value)
-    return f"{60 * value:.2g}s" if _in_seconds(cap, value) else _number(value)
+        return dollars(limit)
+    return f"{60 * limit:,.10g}s" if _in_seconds(cap, limit) else f"{limit:,.10g}"
 
 
-def _in_seconds(cap: str, value: float) -> bool:
-    """Whether an amount is a time that would be no minutes at all."""
-    return cap == "max_minutes" and 0 < value < _MOMENT
+def cap_pair(cap: str, spent: float, limit: float) -> tuple[str, str]:
+    """What is used of a cap, and the cap, in one unit; what goes beyond it is not rounded away."""
+    # Less than that is no news: no clock is read at the very moment.
+    above = limit if spent >= 1.001 * limit else 0.0
+    shown = cap_limit(cap, limit)
+    if cap == "max_usd":
+        told = dollars(spent)
+        beyond = float(told[1:].replace(",", "")) > above or not above
+        return told if beyond else f"${_number(spent, above, 2)}", shown
+    if _in_seconds(cap, limit):
+        return f"{_number(60 * spent, 60 * above)}s", shown
+    return _number(spent, above), shown
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:,.1f}"
+def _in_seconds(cap: str, limit: float) -> bool:
+    """Whether a cap is a time that would be no minutes at all."""
+    return cap == "max_minutes" and limit < _MOMENT
+
+
+def _number(value: float, above: float = 0.0, least: int = 0) -> str:
+    """A number with few digits, yet more than `above` where it is.
+
+    Args:
+        least: decimals at least.
+    """
+    text = f"{value:,.0f}"
+    whole = value >= 100 or value == int(value)
+    for decimals in range(max(least, 0 if whole else 1), 10):
+        text = f"{value:,.{decimals}f}"
+        if value <= above or float(text.replace(",", "")) > above:
+            break
+    return text
 
 
 def caps_of(view: RunView) -> tuple[tuple[str, float, float], ...]:
@@ -102,7 +127,8 @@ def cap_words(view: RunView) -> list[tuple[str, float]]:
         about = "about " if gaps.get(name) else ""
         said = name == "max_usd" or _in_seconds(name, limit)
         unit = "" if said else f" {name.removeprefix('max_')}"
-        words = f"{about}{cap_amount(name, used)} of {cap_amount(name, limit)}{unit}"
+        spent, most = cap_pair(name, used, limit)
+        words = f"{about}{spent} of {most}{unit}"
         found.append((words, used / limit))
     return sorted(found, key=lambda cap: -cap[1])
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skillopt_cli.core.events import RunFailed
-from skillopt_cli.ui.data import luck_note, used_words
+from skillopt_cli.ui.data import luck_note, models_words, used_words
 from skillopt_cli.ui.ending import ending_lines, metric_label
 from skillopt_cli.ui.limits import width_words
 from skillopt_cli.ui.parts import StageView
@@ -111,9 +111,7 @@ def _facts(view: RunView, *, roomy: bool) -> Iterator[Text]:
         yield line(("tasks   ", "dim"), used)
     if note := luck_note(run):
         yield line(("note    ", "dim"), (note, "yellow"))
-    yield line(
-        ("models  ", "dim"), f"target {one_line(run.target)}, optimizer {one_line(run.optimizer)}"
-    )
+    yield line(("models  ", "dim"), models_words(run))
     if run.limits and roomy:
         yield line(("limits  ", "dim"), width_words(run.limits))
 

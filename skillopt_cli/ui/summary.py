@@ -81,8 +81,9 @@ def _identity(view: RunView) -> Document:
         "run_id": run.run_id if run else None,
         "benchmark": run.benchmark if run else None,
         "data": run.data if run else None,
-        "optimizer": run.optimizer if run else None,
+        "optimizer": run.optimizer if run and run.total_steps else None,
         "target": run.target if run else None,
+        "judge": (run.judge or None) if run else None,
         "gate_metric": run.metric if run else None,
     }
 

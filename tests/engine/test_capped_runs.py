@@ -373,3 +373,12 @@ async def test_two_runs_in_one_process_never_mix_budgets() -> None:
         assert ledger_of(store.facts()).total.calls == len(model.paid)
     assert spent(stores[0], "max_calls") == 20
     assert spent(stores[1], "max_rollouts") == 12
+
+
+def test_a_test_for_which_nothing_is_left_is_not_begun() -> None:
+    settings = ("evaluation.test_env_num=3", "run.max_rollouts=14")
+    life = Life(MemoryStore(), *settings)
+    assert life.error is not None
+    assert [event for event in life.of(StageStarted) if event.stage == "test"] == []
+    (said,) = [event.reason for event in life.of(Degraded) if event.where == "test"]
+    assert said == "it is not complete: max_rollouts of 14 was reached"

@@ -8,7 +8,7 @@ from facts import opening, stamp
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.task import Usage
 from skillopt_cli.ui.folding import fold
-from skillopt_cli.ui.limits import cap_amount
+from skillopt_cli.ui.limits import cap_limit, cap_pair
 
 
 def test_a_stage_counts_what_the_ledger_counts() -> None:
@@ -32,8 +32,37 @@ def test_a_stage_counts_what_the_ledger_counts() -> None:
 
 @pytest.mark.parametrize(
     ("minutes", "words"),
-    [(0.05 / 60, "0.05s"), (0.02, "1.2s"), (0.05, "0.1"), (1.5, "1.5"), (90, "90"), (0, "0")],
+    [
+        (0.05 / 60, "0.05s"),
+        (0.02, "1.2s"),
+        (0.05, "0.05"),
+        (1.25, "1.25"),
+        (90, "90"),
+        (1e6, "1,000,000"),
+    ],
 )
-def test_a_time_that_is_no_minutes_is_told_in_seconds(minutes: float, words: str) -> None:
-    assert cap_amount("max_minutes", minutes) == words
-    assert cap_amount("max_calls", 3) == "3"
+def test_a_cap_on_time_is_told_as_it_was_set(minutes: float, words: str) -> None:
+    assert cap_limit("max_minutes", minutes) == words
+
+
+@pytest.mark.parametrize(
+    ("cap", "spent", "limit", "words"),
+    [
+        ("max_minutes", 0.0312, 0.02, "1.9s of 1.2s"),
+        ("max_minutes", 0.0003, 0.02, "0.02s of 1.2s"),
+        ("max_minutes", 7.0, 0.02, "420s of 1.2s"),
+        ("max_minutes", 0.512, 0.5, "0.51 of 0.5"),
+        ("max_minutes", 0.50001, 0.5, "0.5 of 0.5"),
+        ("max_minutes", 0.25, 0.5, "0.2 of 0.5"),
+        ("max_minutes", 0.01, 1.0, "0.01 of 1"),
+        ("max_minutes", 150.3, 150.0, "150.3 of 150"),
+        ("max_usd", 0.5042, 0.5, "$0.504 of $0.50"),
+        ("max_usd", 1234.5, 2000.0, "$1,234.50 of $2,000.00"),
+        ("max_tokens", 10_004, 10_000, "10,004 of 10,000"),
+        ("max_calls", 3, 5, "3 of 5"),
+    ],
+)
+def test_what_goes_beyond_a_cap_is_not_rounded_away(
+    cap: str, spent: float, limit: float, words: str
+) -> None:
+    assert " of ".join(cap_pair(cap, spent, limit)) == words

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from facts import stamp, whole_run
+import json
+
+from facts import begun, stamp, whole_run
 
 from skillopt_cli.core import events as ev
+from skillopt_cli.store.codec import dump_fact
+from skillopt_cli.ui.data import models_words
 from skillopt_cli.ui.ending import spend_lines
 from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.summary import summarise
@@ -22,3 +26,21 @@ def test_a_run_without_a_judge_says_nothing_of_one() -> None:
     view = fold(stamp(whole_run()))
     assert not any("Judge" in line for line in spend_lines(view))
     assert "judged_twice" not in summarise(view)
+
+
+def test_the_head_names_who_plays_each_role_and_none_that_nobody_plays() -> None:
+    judged = begun(judge="claude_chat/c")
+    assert models_words(judged) == "target tiny-model, optimizer rules, judge claude_chat/c"
+    assert models_words(begun()) == "target tiny-model, optimizer rules"
+    measured = begun(judge="c", optimizer="none", total_steps=0)
+    assert models_words(measured) == "target tiny-model, judge c"
+
+
+def test_log_and_summary_name_the_judge() -> None:
+    (fact,) = stamp([begun(judge="c")])
+    assert json.loads(dump_fact(fact))["event"]["judge"] == "c"
+    assert summarise(fold([fact]))["judge"] == "c"
+    (fact,) = stamp([begun(optimizer="none", total_steps=0)])
+    assert "judge" not in json.loads(dump_fact(fact))["event"]
+    summary = summarise(fold([fact]))
+    assert (summary["judge"], summary["optimizer"]) == (None, None)

@@ -198,7 +198,7 @@ def test_all_caps_are_shown_whole_the_most_pressing_first(width: int) -> None:
         "1 of 1,000 calls",
         "1,000 of 1,000,000 tokens",
         "1 of 5,000 rollouts",
-        "1s of 90 minutes",
+        "0.02 of 90 minutes",
     ]
     assert max(map(len, rows)) <= width - 12
 

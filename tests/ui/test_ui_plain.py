@@ -295,7 +295,7 @@ def test_an_evaluation_claims_no_use_of_the_splits() -> None:
         ),
         (
             ev.BudgetSpent("max_minutes", 30.04, 30, 1.0),
-            "[Budget] 100 % of max_minutes: 30.0 of 30",
+            "[Budget] 100 % of max_minutes: 30.04 of 30",
         ),
         (
             ev.PaceChanged("openai_compatible", "m", 8, 95.0, "rate limited"),

@@ -34,6 +34,8 @@ class RunStarted:
         recorded: where the run stands by its checkpoint, which the process before may not have
             lived to state; None at the beginning.
         limits: None in logs of versions that did not tell them.
+        optimizer: "none" in an evaluation, which asks none.
+        judge: "" where the benchmark needs none, and in logs of versions that did not tell it.
     """
 
     run_id: str
@@ -50,6 +52,7 @@ class RunStarted:
     metric: str
     recorded: CheckpointSaved | None = None
     limits: Limits | None = None
+    judge: str = ""
     kind: Literal["run_started"] = "run_started"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skillopt_cli.ui.data import models_words
 from skillopt_cli.ui.ending import ordered_tests, spend_lines, status_words
 from skillopt_cli.ui.page import Block, Heading, Line, Rows
 from skillopt_cli.ui.reasons import why_no_change
@@ -49,10 +50,8 @@ def _head(view: RunView) -> Iterator[Block]:
         return
     kind = "" if view.total_steps else "evaluation"
     yield Heading(f"{one_line(run.benchmark)} {one_line(run.run_id)}", 1, kind, "dim")
-    optimizer = f", optimizer {one_line(run.optimizer)}" if view.total_steps else ""
     yield Line(
-        f"target {one_line(run.target)}{optimizer},"
-        f" metric {one_line(run.metric)}, data {one_line(run.data)}",
+        f"{models_words(run)}, metric {one_line(run.metric)}, data {one_line(run.data)}",
         "dim",
         free=True,
     )
