@@ -10,8 +10,28 @@ from typing import Any
 
 import pytest
 
+from skillopt_cli.backends.weights import fetch_weights, find_weights
+
 KEPT = {"PATH", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "PYTEST_CURRENT_TEST"}
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+@pytest.fixture(scope="session")
+def real_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a llama.cpp server with a small model, which runs in this process."""
+    import xllamacpp
+
+    cache = {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
+    params = xllamacpp.CommonParams()
+    params.model.path = str(fetch_weights(find_weights("", cache)))
+    params.n_ctx = 16384
+    params.n_parallel = 1
+    params.port = 0
+    params.verbosity = 0
+    params.warmup = False
+    server = xllamacpp.Server(params)
+    yield f"{server.listening_address}/v1"
+    del server
 
 
 @pytest.fixture(autouse=True)

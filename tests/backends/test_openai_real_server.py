@@ -9,7 +9,6 @@ import pytest
 
 from skillopt_cli.backends.local import SPEC as LOCAL
 from skillopt_cli.backends.openai_compatible import open_openai_compatible
-from skillopt_cli.backends.weights import fetch_weights, find_weights
 from skillopt_cli.core.errors import RequestRefused
 from skillopt_cli.core.task import ChatRequest, Message
 from skillopt_cli.ports import RoleSettings
@@ -36,30 +35,18 @@ ASKED = ChatRequest(
 )
 
 
-@pytest.fixture(scope="module")
-def role(tmp_path_factory):
-    """Settings for a server that runs in this process."""
-    import xllamacpp
-
-    cache = {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
-    params = xllamacpp.CommonParams()
-    params.model.path = str(fetch_weights(find_weights("", cache)))
-    params.n_ctx = 1024
-    params.n_parallel = 1
-    params.port = 0
-    params.verbosity = 0
-    params.warmup = False
-    server = xllamacpp.Server(params)
-    yield RoleSettings(
+@pytest.fixture
+def role(real_model):
+    """Settings for it."""
+    return RoleSettings(
         "target",
         "gemma",
-        f"{server.listening_address}/v1",
+        real_model,
         temperature=0.0,
         reasoning_effort="low",
         max_completion_tokens=40,
         timeout=120.0,
     )
-    del server
 
 
 async def ask(role, form, request):
@@ -87,6 +74,6 @@ async def test_both_interfaces_answer_and_tell_what_they_cost(role, form):
 
 @pytest.mark.parametrize("form", FORMS)
 async def test_a_prompt_beyond_the_window_is_refused_as_such(role, form):
-    request = replace(ASKED, messages=(Message("user", "word " * 3000),))
+    request = replace(ASKED, messages=(Message("user", "word " * 20_000),))
     with pytest.raises(RequestRefused, match="no room"):
         await ask(role, form, request)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command_line import skillopt
 
 from skillopt_cli.backends.local import SPEC as LOCAL
-from skillopt_cli.backends.weights import fetch_weights, find_weights
 from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
 
 pytestmark = [
@@ -36,31 +34,13 @@ FEW_TURNS = {
 """A model this small gets nowhere; that it is asked, heard and scored is what is looked at."""
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server that runs in this process."""
-    import xllamacpp
-
-    cache = {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
-    params = xllamacpp.CommonParams()
-    params.model.path = str(fetch_weights(find_weights("", cache)))
-    params.n_ctx = 16384
-    params.n_parallel = 1
-    params.port = 0
-    params.verbosity = 0
-    params.warmup = False
-    server = xllamacpp.Server(params)
-    yield f"{server.listening_address}/v1"
-    del server
-
-
 @pytest.mark.parametrize("name", TEXTS)
-def test_it_is_measured_with_a_real_model(name: str, url: str) -> None:
+def test_it_is_measured_with_a_real_model(name: str, real_model: str) -> None:
     if missing := load_benchmark(name).missing():
         pytest.skip(f"{name} needs {missing}")
     Path("skill.md").write_text("# Task\n\nGive a short answer.\n", encoding="utf-8")
     settings = (
-        f"model.target.base_url={url}",
+        f"model.target.base_url={real_model}",
         "model.target.max_completion_tokens=24",
         "model.target.temperature=0",
         "model.target.timeout=300",

@@ -134,6 +134,13 @@ def test_nothing_at_all_points_to_the_demo() -> None:
     assert "--preset demo" in error.hint
 
 
+def test_the_demo_has_a_judge_where_a_benchmark_wants_one() -> None:
+    demo = Wishes("sealqa", "demo", assignments=("env.search_mode=given",))
+    assert backend_name(settled(demo).config, "judge") == "simulated"
+    own = replace(demo, assignments=(*demo.assignments, "model.judge.backend=rules"))
+    assert refused(own).message == "backend `rules` cannot be the judge, which this benchmark needs"
+
+
 def test_only_a_role_that_is_needed_must_be_reachable_or_exist() -> None:
     variables = {"OPTIMIZER_BACKEND": "no_such", "TARGET_BACKEND": "simulated"}
     settled(replace(RUN, roles=("target",)), **variables)
