@@ -6,7 +6,9 @@ A plug-in is imported only when named. A broken one is an error that names it, n
 from __future__ import annotations
 
 import difflib
-from importlib.metadata import EntryPoint, entry_points
+import sys
+from functools import cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from traceback import walk_tb
 from typing import TypeVar
 
@@ -21,7 +23,17 @@ S = TypeVar("S", BackendSpec, BenchmarkSpec)
 
 def names(group: str) -> list[str]:
     """Names in a group, sorted."""
-    return sorted({point.name for point in entry_points(group=group)})
+    return sorted({point.name for point in _points(group)})
+
+
+def _points(group: str) -> EntryPoints:
+    return _installed(group, tuple(sys.path))
+
+
+@cache
+def _installed(group: str, path: tuple[str, ...]) -> EntryPoints:
+    """Looked for once: every package on the path is opened, which takes longer than a command."""
+    return entry_points(group=group)
 
 
 def load_benchmark(name: str) -> BenchmarkSpec:
@@ -61,7 +73,7 @@ def _load(group: str, what: str, name: str, kind: type[S]) -> S:
 
 
 def _find(group: str, what: str, name: str) -> EntryPoint:
-    found = entry_points(group=group)
+    found = _points(group)
     # A distribution that is found twice on the path offers the same point twice.
     mine = {point.value: point for point in found if point.name == name}
     if len(mine) > 1:
@@ -102,6 +114,6 @@ def _plugins_of(package: str) -> list[tuple[str, str]]:
     return [
         (point.module, f"the {what} plug-in `{point.name}`")
         for group, what in ((BENCHMARKS, "benchmark"), (BACKENDS, "backend"))
-        for point in entry_points(group=group)
+        for point in _points(group)
         if point.module.partition(".")[0] == package
     ]
