@@ -97,6 +97,7 @@ def _begin(view: RunView, event: ev.RunStarted) -> RunView:
         epochs=tuple(epoch for epoch in view.epochs if epoch.step <= done),
         standing=known[-1] if known else _seed_standing(view.baseline),
         stages=(),
+        rounds=tuple(kept for kept in view.rounds if kept.step <= floor),
         degraded={key: n for key, n in view.degraded.items() if key[0] <= floor},
         broken={key: n for key, n in view.broken.items() if key[0] <= floor},
         stopped="",

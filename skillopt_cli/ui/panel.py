@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich import box
@@ -17,12 +17,11 @@ from skillopt_cli.ui.data import luck_note, used_words
 from skillopt_cli.ui.ending import ending_lines, metric_label
 from skillopt_cli.ui.limits import width_words
 from skillopt_cli.ui.parts import StageView
+from skillopt_cli.ui.pictures import sparkline
 from skillopt_cli.ui.rows import cost_rows, decision_rows, edit_rows, epoch_rows, line
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import count, duration, one_line, out_of, score
 
-_BLOCKS = "▁▂▃▄▅▆▇█"
-_ASCII_BLOCKS = ".:-=+*#@"
 _FIXED_ROWS = 11
 """Rows that are neither decisions, nor edits, nor costs, at most."""
 _ROOMY = 24
@@ -175,24 +174,6 @@ def _scores(view: RunView, plain: bool, width: int) -> Text:
         (score(standing.best), "bold green" if standing.best_step else "bold"),
         f"{came} now {score(standing.current)}{metric_label(view)}{reach} ",
         (sparkline(view.trend, limit=max(4, min(width // 4, width - 56)), plain=plain), "cyan"),
-    )
-
-
-def sparkline(values: Sequence[float | None], *, limit: int = 40, plain: bool = False) -> str:
-    """The last `limit` values as blocks between their lowest and highest; unknown ones are blank.
-
-    Values that are all equal are drawn at half height.
-    """
-    shown = values[-limit:]
-    known = [value for value in shown if value is not None]
-    if not known:
-        return ""
-    blocks = _ASCII_BLOCKS if plain else _BLOCKS
-    low, span = min(known), max(known) - min(known)
-    top = len(blocks) - 1
-    return "".join(
-        " " if v is None else blocks[round((v - low) / span * top) if span else top // 2]
-        for v in shown
     )
 
 

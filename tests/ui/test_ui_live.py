@@ -16,7 +16,8 @@ from skillopt_cli.core.edits import Edit, EditOutcome
 from skillopt_cli.core.task import Usage
 from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.live import REFRESHES_PER_SECOND, LivePanel
-from skillopt_cli.ui.panel import FinalPanel, RunPanel, sparkline
+from skillopt_cli.ui.panel import FinalPanel, RunPanel
+from skillopt_cli.ui.pictures import sparkline
 from skillopt_cli.ui.view import RunView
 
 NASTY = (
