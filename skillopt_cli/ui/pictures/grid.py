@@ -10,6 +10,7 @@ from typing import Literal
 
 from skillopt_cli.ui.rounds import Outcome, Round, State
 from skillopt_cli.ui.view import RunView
+from skillopt_cli.ui.words import one_line
 
 CellState = State | Literal["unseen"]
 Occasion = Literal["seed", "step", "epoch", "test"]
@@ -112,7 +113,8 @@ def train_grid(view: RunView) -> Grid:
 def test_grid(view: RunView) -> Grid:
     """The test tasks under each text that was tested."""
     tried = (r for r in view.rounds if r.stage == "test")
-    columns = [_column(r, r.label, f"the {r.label} skill", "test") for r in tried]
+    names = [(r, one_line(r.label)) for r in tried]
+    columns = [_column(r, name, f"the {name} skill", "test") for r, name in names]
     return _grid("test tasks", columns)
 
 

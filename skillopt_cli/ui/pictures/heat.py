@@ -111,4 +111,4 @@ def _shape(state: CellState, x: float, y: float) -> str:
         case "broken":
             left, right, top = number(x + 1), number(x + 9), number(y + 1)
             return f"M{left} {top}l8 8M{right} {top}l-8 8"
-    return f"M{number(x + 4)} {number(y + 4)}h2v2h-2z"
+    return f"M{number(x + 3.5)} {number(y + 3.5)}h3v3h-3z"
