@@ -75,7 +75,7 @@ class StageView:
     @property
     def attempts(self) -> bool:
         """Whether the stage's units are attempts, and so its progress is known."""
-        return self.stage in ("rollout", "measure", "test")
+        return self.stage in ("rollout", "measure", "slow_update", "test")
 
     def left(self, now: float) -> float | None:
         """Seconds until the stage ends, None until a first wave of workers is back."""

@@ -65,7 +65,7 @@ def test_golden_panels(width: int) -> None:
     for name, facts in states().items():
         view = fold(stamp(facts))
         parts.append(f"# {name}\n{drawn(RunPanel(view, view.time + 2), console(width))}")
-    for name in ("finished", "barren", "failed"):
+    for name in ("finished", "barren", "failed", "interrupted"):
         view = fold(stamp(states()[name]))
         parts.append(f"# final {name}\n{drawn(FinalPanel(view), console(width))}")
     assert_golden(f"panels_{width}.txt", "\n".join(parts))
@@ -195,7 +195,7 @@ def test_all_caps_are_shown_whole_the_most_pressing_first(width: int) -> None:
     )
     rows = caps_shown(view, width)
     assert ", ".join(rows).split(", ") == [
-        "$4.00 of $5.00",
+        "$4.00 of $5.00 (80%)",
         "1 of 1,000 calls",
         "1,000 of 1,000,000 tokens",
         "1 of 5,000 rollouts",
