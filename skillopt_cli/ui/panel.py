@@ -25,6 +25,7 @@ from skillopt_cli.ui.rows import (
     line,
     readable,
 )
+from skillopt_cli.ui.summary import status
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import count, duration, one_line, out_of, score
 
@@ -103,8 +104,11 @@ class FinalPanel:
 def _title(view: RunView) -> Text:
     run = view.run
     name = f"{one_line(run.benchmark)} {one_line(run.run_id)}" if run else "starting"
-    held = ", paused" if view.steering.paused else ""
-    return Text(f"skillopt {name}{held}", style="bold", overflow="ellipsis", no_wrap=True)
+    stands = "paused" if view.steering.paused else ""
+    if view.ending is not None:
+        stands = status(view).replace("_", " ")
+    words = f"skillopt {name}, {stands}" if stands else f"skillopt {name}"
+    return Text(words, style="bold", overflow="ellipsis", no_wrap=True)
 
 
 def _facts(view: RunView, *, roomy: bool) -> Iterator[Text]:

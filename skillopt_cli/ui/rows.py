@@ -123,7 +123,7 @@ def asked_rows(view: RunView) -> Iterator[Text]:
     steering = view.steering
     hold = {
         "now": "paused; `skillopt ctl RUN resume` goes on",
-        "edits": "paused; `skillopt ctl RUN veto N` strikes an edit out, `resume` goes on",
+        "edits": "paused; `skillopt ctl RUN veto N`, then `resume`",
     }
     if steering.paused is not None:
         yield line(("asked   ", "dim"), (hold[steering.paused], "bold yellow"))
