@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import time
+from pathlib import Path
 
 import pytest
 from facts import accepted_step, begun, one_of_each, opening, proposing, saved, stamp, states
@@ -289,3 +290,34 @@ def test_a_usual_screen_holds_the_panel(name: str, height: int) -> None:
     view = fold(stamp(states()[name]))
     shown = drawn(RunPanel(view, view.time), console(80, height=height)).splitlines()
     assert len(shown) <= height
+
+
+def test_a_narrower_terminal_is_drawn_anew() -> None:
+    screen = console(200)
+    screen._environ = {"TERM": "xterm"}
+
+    def frame(panel: LivePanel, width: int) -> str:
+        screen.file.flush()
+        before = len(screen.file.buffer.getvalue())  # type: ignore[attr-defined]
+        screen.width = width
+        panel.draw()
+        screen.file.flush()
+        told: bytes = screen.file.buffer.getvalue()[before:]  # type: ignore[attr-defined]
+        return told.decode()
+
+    with LivePanel(screen, clock=lambda: 0.0, beat=False) as panel:
+        for fact in stamp(states()["gating"]):
+            panel(fact)
+        clear = "\x1b[2J\x1b[H"
+        assert [frame(panel, width).count(clear) for width in (200, 60, 60, 200, 100)] == [
+            *(0, 1, 0, 0, 1)
+        ]
+        drawn_last = frame(panel, 60)
+        shown = drawn_last[drawn_last.index("╭") :].replace("\r", "").splitlines()
+        assert {cell_len(line) for line in shown} == {60}
+
+
+def test_the_panel_of_the_docs_is_one_that_is_drawn() -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "watch-a-run.md"
+    view = fold(stamp(states()["gating"]))
+    assert drawn(RunPanel(view, view.time + 2), console(90)) in page.read_text(encoding="utf-8")
