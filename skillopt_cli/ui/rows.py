@@ -151,7 +151,7 @@ def cost_rows(view: RunView, width: int) -> Iterator[Text]:
         yield line(("pace    ", "dim"), (f"{speed_words(pace)}, {pace_place(pace)}", "yellow"))
     if view.last_retry is not None and view.ending is None:
         retry = view.last_retry
-        words = f"{retry.role}: {one_line(retry.reason)}"
+        words = f"last of the {retry.role}: {one_line(retry.reason)}"
         yield line(("retried ", "dim"), words)
     trouble = trouble_words(view)
     yield line(("trouble ", "dim"), (trouble or "none", "yellow" if trouble else "dim"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, groupby
 from typing import Literal
 
 from skillopt_cli.ui.rounds import Outcome, Round, State
@@ -52,28 +53,35 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Tasks by columns. Tasks are in the order people count in: t2 before t10."""
+    """Tasks by columns.
+
+    Attributes:
+        what: which tasks.
+        rows: what each task came to, column by column. Tasks are in the order people count in: t2
+            before t10.
+    """
 
     what: str
-    tasks: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
+    rows: Mapping[str, tuple[CellState, ...]] = field(default_factory=dict)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks, in order."""
+        return tuple(self.rows)
 
     @property
     def counts(self) -> dict[CellState, int]:
         """Cells in each state."""
-        found = Counter(column.state(task) for task in self.tasks for column in self.columns)
+        found = Counter(chain.from_iterable(self.rows.values()))
         return {state: found[state] for state in STATES}
 
     def story(self, task: str) -> str:
         """A task's row in words: `right at 3, 4; failed at 0 to 2`."""
-        states = [column.state(task) for column in self.columns]
-        told = []
-        for state in STATES:
-            spans = list(_spans([s == state for s in states]))
-            if spans:
-                places = ", ".join(self._span(*span) for span in spans)
-                told.append(f"{STATE_WORDS[state]} at {places}")
-        return "; ".join(told)
+        told: dict[CellState, list[str]] = {}
+        for state, first, last in _spans(self.rows[task]):
+            told.setdefault(state, []).append(self._span(first, last))
+        return "; ".join(f"{STATE_WORDS[s]} at {', '.join(told[s])}" for s in STATES if s in told)
 
     def _span(self, first: int, last: int) -> str:
         start, end = self.columns[first].title, self.columns[last].title
@@ -140,7 +148,8 @@ def _column(
 
 def _grid(what: str, columns: list[Column]) -> Grid:
     tasks = {task for column in columns for task in column.cells}
-    return Grid(what, tuple(sorted(tasks, key=_counted)), tuple(columns))
+    rows = {t: tuple(column.state(t) for column in columns) for t in sorted(tasks, key=_counted)}
+    return Grid(what, tuple(columns), rows)
 
 
 def _counted(task: str) -> tuple[list[tuple[int, str]], str]:
@@ -149,12 +158,10 @@ def _counted(task: str) -> tuple[list[tuple[int, str]], str]:
     return [(int(p) if i % 2 else 0, "" if i % 2 else p) for i, p in enumerate(parts)], task
 
 
-def _spans(marks: list[bool]) -> Iterator[tuple[int, int]]:
-    """The first and last place of each unbroken row of marks."""
-    first: int | None = None
-    for i, marked in enumerate([*marks, False]):
-        if marked and first is None:
-            first = i
-        elif not marked and first is not None:
-            yield first, i - 1
-            first = None
+def _spans(states: Sequence[CellState]) -> Iterator[tuple[CellState, int, int]]:
+    """Each unbroken row of one state, with its first and its last place."""
+    at = 0
+    for state, run in groupby(states):
+        n = sum(1 for _ in run)
+        yield state, at, at + n - 1
+        at += n

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
 
 from markupsafe import Markup
@@ -37,9 +37,18 @@ def heat_map(
     left = number(letters * _LETTER + 10)
     widths = [max(_PITCH, len(c.title) * _LETTER + 4) for c in grid.columns]
     starts = list(accumulate(widths, initial=float(left)))
-    size = (starts[-1] + 4, _TOP + _PITCH * len(grid.tasks) + 2)
+    size = (starts[-1] + 4, _TOP + _PITCH * len(grid.rows) + 2)
     heads = (_head(c, x, column_link) for c, x in zip(grid.columns, starts, strict=False))
-    rows = (_row(grid, i, starts, task_link) for i in range(len(grid.tasks)))
+    shapes = {s: [_shape(s, x, 0) for x in starts[:-1]] for s in STATES}
+    rows = (
+        tag(
+            "g",
+            *_row(grid, task, shapes, task_link),
+            transform=f"translate(0 {_TOP + _PITCH * i})",
+            data_task=task,
+        )
+        for i, task in enumerate(grid.rows)
+    )
     return drawing(heat_words(grid), size, "heat", *heads, *rows)
 
 
@@ -79,26 +88,21 @@ def _fate(action: str) -> str:
     return "fate refused" if action == "reject" else "fate open"
 
 
-def _row(grid: Grid, i: int, starts: list[float], link: Link | None) -> Markup:
-    task, story = grid.tasks[i], grid.story(grid.tasks[i])
+def _row(
+    grid: Grid, task: str, shapes: Mapping[CellState, list[str]], link: Link | None
+) -> Iterator[Markup]:
+    """A row of the map; `shapes` has what each state looks like in each column."""
+    yield tag("title", f"{task}: {grid.story(task)}")
+    # Takes the pointer between the cells too, so that the tooltip stays.
+    yield tag("rect", class_="row", width="100%", height=_PITCH)
     name = tag("text", shorten(task, _MOST_LETTERS), x=2, y=9, class_="task")
-    if link is not None:
-        name = tag("a", name, href=link(task))
+    yield name if link is None else tag("a", name, href=link(task))
     paths: dict[CellState, list[str]] = {}
-    for column, x in zip(grid.columns, starts, strict=False):
-        state = column.state(task)
-        paths.setdefault(state, []).append(_shape(state, x, 0))
-    drawn = (tag("path", class_=s, d="".join(paths[s])) for s in STATES if s in paths)
-    return tag(
-        "g",
-        tag("title", f"{task}: {story}"),
-        # Takes the pointer between the cells too, so that the tooltip stays.
-        tag("rect", class_="row", width=starts[-1], height=_PITCH),
-        name,
-        *drawn,
-        transform=f"translate(0 {_TOP + _PITCH * i})",
-        data_task=task,
-    )
+    for column, state in enumerate(grid.rows[task]):
+        paths.setdefault(state, []).append(shapes[state][column])
+    for state in STATES:
+        if state in paths:
+            yield tag("path", class_=state, d=Markup("".join(paths[state])))
 
 
 def _shape(state: CellState, x: float, y: float) -> str:

@@ -15,8 +15,8 @@ def tag(name: str, *children: Markup | str, **attributes: Value) -> Markup:
     Args:
         name: ours, never a foreign word, as the names of `attributes` are.
         children: what is not markup already is escaped, and loses what a screen would obey.
-        attributes: `class_` stands for class, `view_box` for viewBox, other underscores for
-            hyphens; None leaves one out.
+        attributes: escaped in the same way; `class_` stands for class, `view_box` for viewBox,
+            other underscores for hyphens; None leaves one out.
     """
     said = "".join(
         f' {_name(key)}="{_value(value)}"' for key, value in attributes.items() if value is not None
@@ -56,4 +56,6 @@ def _name(key: str) -> str:
 
 
 def _value(value: Value) -> str:
-    return str(escape(one_line(value))) if isinstance(value, str) else number(value or 0)
+    if isinstance(value, Markup):
+        return value
+    return escape(one_line(value)) if isinstance(value, str) else number(value or 0)
