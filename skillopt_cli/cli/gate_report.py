@@ -19,6 +19,7 @@ from skillopt_cli.compose.manifest import read_manifest
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.ui.page import as_markdown, as_rich
 from skillopt_cli.ui.report import Difference, Reported, report_document, side_by_side, story
+from skillopt_cli.ui.report.html import as_html
 
 
 class Format(StrEnum):
@@ -26,6 +27,7 @@ class Format(StrEnum):
 
     table = "table"
     md = "md"
+    html = "html"
     json = "json"
 
 
@@ -33,7 +35,10 @@ def gate_report(
     runs: Annotated[list[str], typer.Argument(help="Run folders or run ids.")],
     out_root: LookupRoot = Path("outputs"),
     format: Annotated[
-        Format | None, typer.Option(help="table for a terminal, md for GitHub, json for programs.")
+        Format | None,
+        typer.Option(
+            help="table for a terminal, md for GitHub, html for a browser, json for programs."
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -52,8 +57,15 @@ def gate_report(
     if json or format == Format.json:
         show_json(report_document(reported, apart))
         return
-    page = story(reported[0]) if len(reported) == 1 else side_by_side(reported, apart)
-    if format == Format.md:
+    illustrated = format == Format.html
+    if len(reported) == 1:
+        page = story(reported[0], illustrated=illustrated)
+    else:
+        page = side_by_side(reported, apart, illustrated=illustrated)
+    if format == Format.html:
+        # As bytes: the page says that it is UTF-8, whatever the terminal is set to.
+        typer.echo(as_html(page).encode(), nl=False)
+    elif format == Format.md:
         typer.echo(as_markdown(page), nl=False)
     else:
         show(as_rich(page))

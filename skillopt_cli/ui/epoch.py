@@ -8,7 +8,7 @@ from skillopt_cli.core.events import EpochCompared, MemoryWritten, SlowUpdateDec
 from skillopt_cli.ui.kinds import EpochFact
 from skillopt_cli.ui.parts import EpochView
 from skillopt_cli.ui.verdict import gate_line
-from skillopt_cli.ui.words import count, score
+from skillopt_cli.ui.words import count, score, shorten
 
 
 def epoch_lines(event: EpochFact) -> tuple[str, ...]:
@@ -17,8 +17,9 @@ def epoch_lines(event: EpochFact) -> tuple[str, ...]:
         case EpochCompared():
             return (compared_words(event),)
         case SlowUpdateDecided():
-            words = slow_words(event)
-            return (f"Slow update: {words}",) if words else ()
+            words, guidance = slow_words(event), guidance_words(event)
+            told = (f"Slow update: {words}",) if words else ()
+            return (*told, *((f"Guidance: {guidance}",) if guidance else ()))
         case MemoryWritten():
             return (f"Meta skill: notes written ({count(len(event.notes), 'character')})",)
     assert_never(event)
@@ -44,6 +45,11 @@ def slow_words(event: SlowUpdateDecided) -> str:
             return f"guidance measured, {gate_line(event.decision)}"
         case _:
             return event.action
+
+
+def guidance_words(event: SlowUpdateDecided, limit: int = 100) -> str:
+    """The guidance on one line, cut to `limit` characters; empty where there is none."""
+    return shorten(event.guidance, limit)
 
 
 def epoch_document(epoch: EpochView) -> dict[str, Any]:

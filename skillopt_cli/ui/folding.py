@@ -44,6 +44,8 @@ def fold(facts: Iterable[ev.Stamped], view: RunView | None = None) -> RunView:
 def apply(view: RunView, fact: ev.Stamped) -> RunView:
     """The view after one more fact. Pure; never raises, also on a log that lost some facts."""
     event = fact.event
+    if view.worked.held and isinstance(event, ev.RunContinued):
+        view = _awake(view, fact.time - view.worked.latest)
     view = replace(view, time=fact.time, worked=view.worked.after(fact))
     if isinstance(event, RunFact):
         return _run(view, event)
@@ -60,6 +62,15 @@ def apply(view: RunView, fact: ev.Stamped) -> RunView:
     if isinstance(event, ControlFact):
         return replace(view, steering=view.steering.after(event))
     assert_never(event)
+
+
+def _awake(view: RunView, held: float) -> RunView:
+    """The view once a pause of so many seconds is over, which no pace should count."""
+    stages = tuple(replace(s, began=s.began + held, moved=s.moved + held) for s in view.stages)
+    step = view.working
+    if step is None or not step.began:
+        return replace(view, stages=stages)
+    return replace(view, stages=stages).noted(step.number, began=step.began + held)
 
 
 def _run(view: RunView, event: RunFact) -> RunView:
@@ -97,6 +108,7 @@ def _begin(view: RunView, event: ev.RunStarted) -> RunView:
         epochs=tuple(epoch for epoch in view.epochs if epoch.step <= done),
         standing=known[-1] if known else _seed_standing(view.baseline),
         stages=(),
+        rounds=tuple(kept for kept in view.rounds if kept.step <= floor),
         degraded={key: n for key, n in view.degraded.items() if key[0] <= floor},
         broken={key: n for key, n in view.broken.items() if key[0] <= floor},
         stopped="",

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console, RenderableType
+from rich.control import Control
 from rich.live import Live
 
 from skillopt_cli.core.events import Stamped
@@ -42,6 +43,7 @@ class LivePanel:
         self._console = console
         self._view = view or RunView()
         self._clock = clock
+        self._width = console.width
         self._live = Live(
             console=console,
             auto_refresh=beat,
@@ -73,4 +75,10 @@ class LivePanel:
         self._live.refresh()
 
     def _renderable(self) -> RenderableType:
+        width = self._console.width
+        if width < self._width:
+            # Terminals break the rows of the last drawing, so it is higher than what we drew, and
+            # going up by what we drew would leave a part of it behind.
+            self._console.control(Control.clear(), Control.home())
+        self._width = width
         return RunPanel(self._view, self._clock())

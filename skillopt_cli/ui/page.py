@@ -1,12 +1,13 @@
-"""A page of blocks, drawn on a terminal or written as GitHub Markdown: the same content in both."""
+"""A page of blocks, drawn on a terminal, written as GitHub Markdown, or shown by a browser."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Self, assert_never
 
+from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -43,16 +44,57 @@ class Quote:
     text: str
 
 
+class Number(str):
+    """A number as it is shown, which still knows what it is.
+
+    Attributes:
+        value: the number itself.
+        key: its name in the JSON documents.
+    """
+
+    value: float
+    key: str
+
+    def __new__(cls, shown: str, value: float, key: str) -> Self:
+        """`shown` with its number."""
+        self = super().__new__(cls, shown)
+        self.value, self.key = value, key
+        return self
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table. Columns in `numbers` stand to the right."""
+    """A table. Columns in `numbers` stand to the right; a cell may be a `Number`."""
 
     titles: Sequence[str]
     rows: Sequence[Sequence[str]]
     numbers: Sequence[int] = field(default=())
 
 
-Block = Heading | Line | Quote | Rows
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture; where none can be shown, its words.
+
+    Attributes:
+        wide, narrow: the picture for a screen, and for a telephone where it must differ.
+        legend: a sample of each sign, and what it means.
+    """
+
+    words: str
+    wide: Markup
+    narrow: Markup | None = None
+    legend: Sequence[tuple[Markup, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Blocks that a browser shows when they are asked for."""
+
+    title: str
+    blocks: Sequence[Heading | Line | Quote | Rows | Figure]
+
+
+Block = Heading | Line | Quote | Rows | Figure | Details
 
 
 def as_rich(blocks: Iterable[Block]) -> Group:
@@ -92,6 +134,10 @@ def _drawn(block: Block) -> RenderableType:
             return Padding(Text(text, style="italic"), (0, 0, 0, 4), expand=False)
         case Rows():
             return FittedTable(block.titles, block.rows, block.numbers)
+        case Figure():
+            return Text(block.words, style="dim")
+        case Details():
+            return Group(Text(block.title, style="bold"), *map(_drawn, block.blocks))
     assert_never(block)
 
 
@@ -115,6 +161,10 @@ def _written(block: Block) -> Iterator[str]:
             yield f"|{'|'.join(marks)}|"
             for row in block.rows:
                 yield f"| {' | '.join(map(_plain, row))} |"
+        case Figure():
+            yield _plain(block.words)
+        case Details():
+            yield from (f"**{_plain(block.title)}**", "", as_markdown(block.blocks).rstrip("\n"))
         case _:
             assert_never(block)
 

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.panel import Panel
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from skillopt_cli.core.events import RunFailed
 from skillopt_cli.ui.data import luck_note, models_words, used_words
 from skillopt_cli.ui.ending import ending_lines, metric_label
 from skillopt_cli.ui.limits import width_words
-from skillopt_cli.ui.parts import StageView
-from skillopt_cli.ui.rows import cost_rows, decision_rows, edit_rows, epoch_rows, line
+from skillopt_cli.ui.pictures import sparkline
+from skillopt_cli.ui.progress import progress
+from skillopt_cli.ui.rows import (
+    asked_rows,
+    cost_rows,
+    decision_rows,
+    edit_rows,
+    epoch_rows,
+    line,
+    readable,
+)
+from skillopt_cli.ui.summary import status
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import count, duration, one_line, out_of, score
 
-_BLOCKS = "▁▂▃▄▅▆▇█"
-_ASCII_BLOCKS = ".:-=+*#@"
-_FIXED_ROWS = 11
-"""Rows that are neither decisions, nor edits, nor costs, at most."""
+_BORDER = 2
+"""Rows above and below everything else."""
 _ROOMY = 24
 """Rows of a screen that has room for what does not change."""
 
@@ -44,23 +50,23 @@ class RunPanel:
         """Draw within `options.max_width`; fewer decisions and edits on a low screen."""
         plain, width = options.ascii_only, options.max_width
         height = options.height or options.size.height
-        costs = list(cost_rows(self.view, width))
-        room = max(2, min(10, height - _FIXED_ROWS - len(costs)))
-        decisions = decision_rows(self.view, max(1, room // 2))
-        decisions += epoch_rows(self.view)
-        edits = edit_rows(self.view, max(1, room - len(decisions)))
-        parts: list[RenderableType] = [
+        bars = progress(self.view, self.now, plain=plain)
+        head: list[RenderableType] = [
             *_facts(self.view, roomy=height >= _ROOMY),
-            _progress(self.view, self.now, plain),
+            *asked_rows(self.view),
+            bars,
             _scores(self.view, plain, width),
-            *decisions,
-            *edits,
-            *costs,
-            _clock(self.view, self.now),
         ]
+        epoch = epoch_rows(self.view)
+        foot = [*cost_rows(self.view, width), _clock(self.view, self.now)]
+        fixed = len(head) - 1 + bars.row_count + len(epoch) + len(foot) + _BORDER
+        room = max(2, min(10, height - fixed))
+        decisions = decision_rows(self.view, max(1, room // 2))
+        edits = edit_rows(self.view, max(1, room - len(decisions)))
+        parts: list[RenderableType] = [*head, *decisions, *epoch, *edits, *foot]
         yield Panel(
             Group(*(_encodable(part, plain) for part in parts)),
-            title=_readable(_title(self.view), plain),
+            title=readable(_title(self.view), plain),
             title_align="left",
             box=box.ROUNDED,
             padding=(0, 1),
@@ -88,7 +94,7 @@ class FinalPanel:
             lines.append(Text(said[-1], style="bold yellow" if bad else "bold", overflow="fold"))
         yield Panel(
             Group(*(_encodable(line, plain) for line in lines)),
-            title=_readable(_title(self.view), plain),
+            title=readable(_title(self.view), plain),
             title_align="left",
             box=box.ROUNDED,
             padding=(0, 1),
@@ -98,8 +104,11 @@ class FinalPanel:
 def _title(view: RunView) -> Text:
     run = view.run
     name = f"{one_line(run.benchmark)} {one_line(run.run_id)}" if run else "starting"
-    held = ", paused" if view.steering.paused else ""
-    return Text(f"skillopt {name}{held}", style="bold", overflow="ellipsis", no_wrap=True)
+    stands = "paused" if view.steering.paused else ""
+    if view.ending is not None:
+        stands = status(view).replace("_", " ")
+    words = f"skillopt {name}, {stands}" if stands else f"skillopt {name}"
+    return Text(words, style="bold", overflow="ellipsis", no_wrap=True)
 
 
 def _facts(view: RunView, *, roomy: bool) -> Iterator[Text]:
@@ -114,51 +123,12 @@ def _facts(view: RunView, *, roomy: bool) -> Iterator[Text]:
     yield line(("models  ", "dim"), models_words(run))
     if run.limits and roomy:
         yield line(("limits  ", "dim"), width_words(run.limits))
-
-
-def _progress(view: RunView, now: float, plain: bool) -> Table:
-    """A bar for the run and one for each stage at work, with what is left."""
-    grid = Table.grid(padding=(0, 1), expand=True)
-    grid.add_column(no_wrap=True, overflow="crop", width=18)
-    grid.add_column(ratio=1, min_width=8)
-    grid.add_column(no_wrap=True, overflow="crop", justify="right", width=26)
-    if view.total_steps:
-        newest = view.step
-        epoch = newest.plan.epoch if newest and newest.plan else None
-        epochs = f", epoch {epoch}/{view.run.epochs}" if epoch and view.run else ""
-        left = view.left(now)
-        grid.add_row(
-            Text(f"steps{epochs}"),
-            ProgressBar(total=view.total_steps, completed=min(view.done, view.total_steps)),
-            Text(f"{view.done}/{view.total_steps}  {'' if view.ending else _left(left)}".rstrip()),
-        )
-    for stage in view.stages[-3:]:
-        grid.add_row(_readable(_stage_title(view, stage), plain), *_stage_state(stage, now))
-    if not view.stages:
-        grid.add_row(
-            Text("between stages" if view.ending is None else "ended", style="dim"), "", ""
-        )
-    return grid
-
-
-def _stage_title(view: RunView, stage: StageView) -> Text:
-    place = f"{stage.step}/{view.total_steps or '?'} " if stage.step else ""
-    arm = f" {one_line(stage.label)}" if stage.label else ""
-    name = "baseline" if stage.stage == "measure" and not stage.step else stage.stage
-    return Text(f"{place}{name}{arm}", style="cyan")
-
-
-def _stage_state(stage: StageView, now: float) -> tuple[RenderableType, RenderableType]:
-    """How far a stage is: a bar where its units are attempts, calls where they are not."""
-    if not stage.attempts:
-        return "", Text(f"{count(stage.calls, 'call')}, {stage.workers} at once", style="dim")
-    total = max(1, stage.total)
-    bar = ProgressBar(total=total, completed=min(stage.done, total))
-    return bar, Text(f"{stage.done}/{stage.total}  {_left(stage.left(now))}")
-
-
-def _left(seconds: float | None) -> str:
-    return "left ?" if seconds is None else f"{duration(seconds)} left"
+    if run.done:
+        recorded = f"{run.done} of {count(run.total_steps, 'step')} recorded before"
+        yield line(("resumed ", "dim"), recorded)
+    if view.drift:
+        changes = "; ".join(one_line(change) for change in view.drift)
+        yield line(("drift   ", "dim"), (changes, "yellow"))
 
 
 def _scores(view: RunView, plain: bool, width: int) -> Text:
@@ -176,26 +146,8 @@ def _scores(view: RunView, plain: bool, width: int) -> Text:
     )
 
 
-def sparkline(values: Sequence[float | None], *, limit: int = 40, plain: bool = False) -> str:
-    """The last `limit` values as blocks between their lowest and highest; unknown ones are blank.
-
-    Values that are all equal are drawn at half height.
-    """
-    shown = values[-limit:]
-    known = [value for value in shown if value is not None]
-    if not known:
-        return ""
-    blocks = _ASCII_BLOCKS if plain else _BLOCKS
-    low, span = min(known), max(known) - min(known)
-    top = len(blocks) - 1
-    return "".join(
-        " " if v is None else blocks[round((v - low) / span * top) if span else top // 2]
-        for v in shown
-    )
-
-
 def _clock(view: RunView, now: float) -> Text:
-    running = view.run is not None and view.ending is None
+    running = view.run is not None and view.ending is None and not view.worked.held
     since = max(0.0, now - view.worked.latest) if running else 0.0
     saved = f", {count(view.rollouts_saved, 'rollout')} saved" if view.rollouts_saved else ""
     recalled = f", {view.recalled} recalled" if view.recalled else ""
@@ -207,13 +159,4 @@ def _clock(view: RunView, now: float) -> Text:
 
 def _encodable(part: RenderableType, plain: bool) -> RenderableType:
     """The part as a console without Unicode can print it; only texts hold foreign words."""
-    return _readable(part, plain) if isinstance(part, Text) else part
-
-
-def _readable(text: Text, plain: bool) -> Text:
-    if not plain:
-        return text
-    text = text.copy()
-    text.plain = text.plain.encode("ascii", "replace").decode("ascii")
-    text.overflow = "crop" if text.overflow == "ellipsis" else text.overflow
-    return text
+    return readable(part, plain) if isinstance(part, Text) else part

@@ -41,6 +41,9 @@ class Standing:
 
 NO_STANDING = Standing()
 
+_OVERDUE = 3.0
+"""Seconds after which an end that did not come is not expected any moment."""
+
 
 @dataclass(frozen=True, slots=True)
 class StageView:
@@ -75,15 +78,19 @@ class StageView:
     @property
     def attempts(self) -> bool:
         """Whether the stage's units are attempts, and so its progress is known."""
-        return self.stage in ("rollout", "measure", "test")
+        return self.stage in ("rollout", "measure", "slow_update", "test")
 
     def left(self, now: float) -> float | None:
-        """Seconds until the stage ends, None until a first wave of workers is back."""
+        """Seconds until the stage ends, None until a first wave of workers is back.
+
+        None too once it should have ended a while ago: what is left then follows no pace.
+        """
         made = self.done - self.recalled
         if made < max(1, min(self.workers, self.total // 2)):
             return None
         pace = (self.moved - self.began) / made
-        return max(0.0, pace * (self.total - self.done) - max(0.0, now - self.moved))
+        left = pace * (self.total - self.done) - max(0.0, now - self.moved)
+        return None if left < -_OVERDUE else max(0.0, left)
 
 
 @dataclass(frozen=True, slots=True)

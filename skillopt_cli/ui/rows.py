@@ -1,4 +1,4 @@
-"""Rows of the panel: what was decided, and what was spent."""
+"""Rows of the panel: what was decided, what a person asked, and what was spent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.text import Text
 
 from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.ui.ending import test_label, test_words, trouble_words
-from skillopt_cli.ui.epoch import slow_words
+from skillopt_cli.ui.epoch import guidance_words, slow_words
 from skillopt_cli.ui.limits import cap_words, pace_place, slowed, speed_words
 from skillopt_cli.ui.parts import StepView
 from skillopt_cli.ui.spend import spend_words
@@ -18,6 +18,8 @@ from skillopt_cli.ui.words import edit_words, one_line
 
 _FRAME = 12
 """Columns of a row that its border and its title take."""
+_NEAR = 0.8
+"""Share of a cap from which it is told."""
 _PACES = 2
 """Most rows on models that are held back."""
 
@@ -25,6 +27,16 @@ _PACES = 2
 def line(*parts: str | tuple[str, str]) -> Text:
     """A row of texts, plain or with a style; what does not fit is cut."""
     return Text.assemble(*parts, overflow="ellipsis", no_wrap=True)
+
+
+def readable(text: Text, plain: bool) -> Text:
+    """The text as a console without Unicode can print it."""
+    if not plain:
+        return text
+    text = text.copy()
+    text.plain = text.plain.encode("ascii", "replace").decode("ascii")
+    text.overflow = "crop" if text.overflow == "ellipsis" else text.overflow
+    return text
 
 
 def decision_rows(view: RunView, limit: int) -> list[Text]:
@@ -53,18 +65,35 @@ def _decision(step: StepView) -> str:
 
 def edit_rows(view: RunView, limit: int) -> list[Text]:
     """Edits of the newest step that has some: taken, turned down, or still being weighed."""
-    step = next((s for s in reversed(view.steps) if s.outcomes), None)
+    step = next((s for s in reversed(view.steps) if s.outcomes or _waiting(view, s)), None)
     if step is None:
         return []
-    rows = []
-    for outcome in step.outcomes[:limit]:
-        sign, state, style = _fate(step, outcome)
-        words = f"{state}{edit_words(outcome.edit, 60)}"
-        rows.append(line(("edit    ", "dim"), f"{step.number:>3}  ", (f"{sign} {words}", style)))
-    hidden = len(step.outcomes) - len(rows)
+    if step.outcomes:
+        fates = [(*_fate(step, outcome), edit_words(outcome.edit)) for outcome in step.outcomes]
+    else:
+        fates = list(_chosen(view, step))
+    rows = [
+        line(("edit    ", "dim"), f"{step.number:>3}  ", (f"{sign} {state}{words}", style))
+        for sign, state, style, words in fates[:limit]
+    ]
+    hidden = len(fates) - len(rows)
     if hidden > 0 and rows:
         rows[-1].append(f"  (+{hidden} more)", style="dim")
     return rows
+
+
+def _waiting(view: RunView, step: StepView) -> bool:
+    """Whether the run is held with this step's edits chosen and none applied."""
+    return view.steering.paused is not None and step is view.working and step.chosen is not None
+
+
+def _chosen(view: RunView, step: StepView) -> Iterator[tuple[str, str, str, str]]:
+    """The edits a person may strike out, by the numbers they are struck out by."""
+    vetoed = {veto.number for veto in view.steering.vetoes_of(step.number)}
+    for number, edit in enumerate(step.chosen.chosen if step.chosen else (), 1):
+        out = number in vetoed
+        sign, style = ("x", "dim") if out else ("?", "")
+        yield sign, f"{number} {'vetoed: ' if out else ''}", style, edit_words(edit)
 
 
 def _fate(step: StepView, outcome: EditOutcome) -> tuple[str, str, str]:
@@ -79,10 +108,33 @@ def _fate(step: StepView, outcome: EditOutcome) -> tuple[str, str, str]:
 
 
 def epoch_rows(view: RunView) -> list[Text]:
-    """What the newest epoch's end did to the guidance region."""
+    """What the newest epoch's end did to the guidance region, and what the guidance says."""
     slow = next((e.slow for e in reversed(view.epochs) if e.slow is not None), None)
-    words = slow_words(slow) if slow else ""
-    return [line(("epoch   ", "dim"), f"{slow.epoch:>3}  {words}")] if slow and words else []
+    if slow is None or not (words := slow_words(slow)):
+        return []
+    rows = [line(("epoch   ", "dim"), f"{slow.epoch:>3}  {words}")]
+    if guidance := guidance_words(slow, 200):
+        rows.append(line(("guide   ", "dim"), f"{slow.epoch:>3}  {guidance}"))
+    return rows
+
+
+def asked_rows(view: RunView) -> Iterator[Text]:
+    """What a person asked of the run that has not come to pass."""
+    steering = view.steering
+    hold = {
+        "now": "paused; `skillopt ctl RUN resume` goes on",
+        "edits": "paused; `skillopt ctl RUN veto N`, then `resume`",
+    }
+    if steering.paused is not None:
+        yield line(("asked   ", "dim"), (hold[steering.paused], "bold yellow"))
+    if steering.planned:
+        yield line(("asked   ", "dim"), ("will pause when edits are chosen", "yellow"))
+    if steering.stopping:
+        yield line(("asked   ", "dim"), ("stopping, calls in flight may finish", "bold yellow"))
+    if view.ending is None:
+        for hint in steering.hints:
+            if hint.step >= max(1, view.at):
+                yield line(("hint    ", "dim"), f"{hint.step:>3}  {one_line(hint.text)}")
 
 
 def cost_rows(view: RunView, width: int) -> Iterator[Text]:
@@ -91,11 +143,16 @@ def cost_rows(view: RunView, width: int) -> Iterator[Text]:
         yield line(("spent   ", "dim"), f"{role} {spend_words(view.spent_by(role))}")
     caps = cap_words(view)
     most = max((share for _, share in caps), default=0.0)
-    style = "bold red" if most >= 1 else "yellow" if most >= 0.8 else ""
-    for row in _packed([words for words, _ in caps], width - _FRAME):
+    style = "bold red" if most >= 1 else "yellow" if most >= _NEAR else ""
+    told = [f"{words} ({share:.0%})" if share >= _NEAR else words for words, share in caps]
+    for row in _packed(told, width - _FRAME):
         yield line(("caps    ", "dim"), (row, style))
     for pace in slowed(view)[:_PACES] if view.ending is None else ():
         yield line(("pace    ", "dim"), (f"{speed_words(pace)}, {pace_place(pace)}", "yellow"))
+    if view.last_retry is not None and view.ending is None:
+        retry = view.last_retry
+        words = f"last of the {retry.role}: {one_line(retry.reason)}"
+        yield line(("retried ", "dim"), words)
     trouble = trouble_words(view)
     yield line(("trouble ", "dim"), (trouble or "none", "yellow" if trouble else "dim"))
     if test := test_words(view):

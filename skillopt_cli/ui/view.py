@@ -31,6 +31,7 @@ from skillopt_cli.ui.parts import (
     Standing,
     StepView,
 )
+from skillopt_cli.ui.rounds import Rounds
 
 TESTING = 1_000_000_000
 """Where in the run something happened, when it was during the final tests."""
@@ -51,6 +52,7 @@ class RunView:
         at: the step at work or the last one recorded; `TESTING` in the tests.
         standing: scores of the current and the best skill under the gate metric.
         stages: stages at work, in the order they began; more than one when they overlap.
+        rounds: what each task came to, by stage, in the order the stages began.
         tests: by label (seed, best, final, no_skill, eval).
         ledger: all calls, over all processes of the run.
         failed: tries of calls that came to nothing, by the error's class.
@@ -75,6 +77,7 @@ class RunView:
     steps: tuple[StepView, ...] = ()
     epochs: tuple[EpochView, ...] = ()
     stages: tuple[StageView, ...] = ()
+    rounds: Rounds = ()
     tests: Mapping[str, TestMeasured] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
     retries: Mapping[Role, int] = field(default_factory=dict)

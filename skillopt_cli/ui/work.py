@@ -9,6 +9,7 @@ from typing import assert_never
 from skillopt_cli.core import events as ev
 from skillopt_cli.ui.kinds import WorkFact
 from skillopt_cli.ui.parts import StageView
+from skillopt_cli.ui.rounds import noted, opened
 from skillopt_cli.ui.view import TESTING, RunView
 
 
@@ -32,6 +33,7 @@ def _open_stage(view: RunView, event: ev.StageStarted) -> RunView:
         view,
         at=TESTING if event.stage == "test" else view.at,
         stages=(*(s for s in view.stages if s.key != stage.key), stage),
+        rounds=opened(view.rounds, event, closing=_decided(view, event.step)),
         # Outside steps a resumed process begins the same stage again.
         broken={k: n for k, n in view.broken.items() if stage.step or k != stage.key},
     )
@@ -47,13 +49,18 @@ def _close_stage(view: RunView, event: ev.StageFinished) -> RunView:
 
 def _measured(view: RunView, stage: StageView) -> RunView:
     """Count a measurement for its step or, once that has decided, for the end of its epoch."""
-    if not any(step.number == stage.step and step.decided for step in view.steps):
+    if not _decided(view, stage.step):
         return view.noted(stage.step, measured=stage.done)
     epochs = tuple(
         replace(e, measured=e.measured + stage.done) if e.step == stage.step else e
         for e in view.epochs
     )
     return replace(view, epochs=epochs)
+
+
+def _decided(view: RunView, number: int) -> bool:
+    """Whether a step has decided, so that what is measured now belongs to its epoch's end."""
+    return any(step.number == number and step.decided for step in view.steps)
 
 
 def _attempt(view: RunView, event: ev.RolloutFinished) -> RunView:
@@ -78,6 +85,7 @@ def _attempt(view: RunView, event: ev.RolloutFinished) -> RunView:
     return replace(
         view,
         stages=stages,
+        rounds=noted(view.rounds, event),
         made=view.made + (not event.recalled),
         recalled=view.recalled + event.recalled,
         loaded=_loaded(view, event),

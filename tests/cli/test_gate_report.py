@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from command_line import SMALLEST, TINY, events, refused, skillopt, train
+from dom import parsed
 
 SLOW = (*TINY, "--set", "optimizer.use_slow_update=true", "--set", "optimizer.use_meta_skill=true")
 GATED = (*SLOW, "--set", "optimizer.slow_update_gate_with_selection=true")
@@ -124,7 +125,7 @@ def test_json_has_two_names_and_no_third() -> None:
     assert told.json == skillopt("gate-report", folder, "--format", "json").json
     assert told.json == skillopt("gate-report", folder, "--json", "--format", "json").json
     assert "exclude each other" in refused(2, "gate-report", folder, "--json", "--format=md").error
-    assert "invalid value" in refused(2, "gate-report", folder, "--format", "html").error
+    assert "invalid value" in refused(2, "gate-report", folder, "--format", "pdf").error
 
 
 def test_an_evaluation_gets_a_short_report() -> None:
@@ -182,3 +183,30 @@ def test_a_run_without_its_manifest_cannot_be_compared() -> None:
     (second / "manifest.json").unlink()
     assert skillopt("gate-report", second).code == 0
     assert "manifest.json" in refused(3, "gate-report", first, second).error
+
+
+@pytest.mark.parametrize("settings", [TINY, (*GATED, *FAULTY)], ids=["tiny", "faulty"])
+def test_a_page_has_the_numbers_of_the_files(settings: tuple[str, ...]) -> None:
+    folder = train(*settings, "--seed", "1")
+    page = parsed(skillopt("gate-report", folder, "--format", "html").out)
+    summary, history = loaded(folder, "summary.json"), loaded(folder, "history.json")
+    data = [(e.get("data-key", ""), float(e.get("value", ""))) for e in page.iter("data")]
+    found = dict(data)
+    for key in ("baseline_gate_score", "best_gate_score", "final_gate_score"):
+        assert found[key] == summary[key]
+    assert found["best.hard"] == summary["test_hard"]
+    for key in ("candidate_gate_score", "current_score", "best_score", "rollout_hard"):
+        known = [r[key] for r in history if r[key] is not None]
+        assert [value for name, value in data if name == key] == known
+    for kind, key in (("now", "current_score"), ("mark", "candidate_gate_score")):
+        marks = {
+            (int(e.get("data-step", "")), float(e.get("data-score", "")))
+            for e in page.iter()
+            if "data-score" in e.attrib
+            if e.get("class", "").startswith(kind) and "guided" not in e.get("class", "")
+        }
+        known_marks = {(r["step"], r[key]) for r in history if r[key] is not None}
+        assert marks - {(0, round(summary["baseline_gate_score"], 6))} == known_marks
+    rows = [e.get("data-task") for e in page.iter("g") if e.get("data-task")]
+    tried = {e["task"] for e in events(folder, "rollout_finished") if e["stage"] != "slow_update"}
+    assert set(rows) == tried

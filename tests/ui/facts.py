@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit, EditOutcome
@@ -12,6 +13,8 @@ from skillopt_cli.core.task import Usage
 START = 1_800_000_000.0
 
 LIMITS = ev.Limits(4, 16, 64, (("max_usd", 0.05), ("max_calls", 1000)))
+
+NEAR = ev.Limits(4, 16, 64, (("max_usd", 0.025), ("max_calls", 1000)))
 
 TIDY = Edit("append", "Answer with one to three words.", support=5, source="failure")
 COPY = Edit("replace", "Copy the span.", "Answer.", support=2, source="success")
@@ -244,6 +247,42 @@ def failed_run() -> list[ev.RunEvent]:
     ]
 
 
+def gating(step: int = 2) -> list[ev.RunEvent]:
+    return [
+        *proposing(step),
+        ev.StageStarted(step, "measure", 20, 4),
+        *attempts(step, "measure", 9, wins=7),
+    ]
+
+
+def guiding() -> list[ev.RunEvent]:
+    """The end of an epoch: tasks under both skills, then the text with guidance is measured."""
+    return [
+        ev.StageStarted(1, "slow_update", 8, 4),
+        *attempts(1, "slow_update", 8, wins=5),
+        ev.StageFinished(1, "slow_update"),
+        *epoch_end(1),
+    ]
+
+
+def resumed() -> list[ev.RunEvent]:
+    """Killed in its second step and taken up again; the journal has what was measured."""
+    again = [replace(a, recalled=True) for a in attempts(2, "rollout", 2, wins=2) if of_rollout(a)]
+    return [
+        *opening(),
+        *accepted_step(1),
+        *proposing(2)[:4],
+        ev.DriftAllowed(("train.seed: 42 -> 43",)),
+        begun(1, recorded=saved(1, 0.8, 0.8, 1, 1, 160)),
+        *proposing(2)[:2],
+        *again,
+    ]
+
+
+def of_rollout(fact: ev.RunEvent) -> bool:
+    return isinstance(fact, ev.RolloutFinished)
+
+
 def states() -> dict[str, list[ev.RunEvent]]:
     """The run in each state a screen may have to show."""
     whole = whole_run()
@@ -256,10 +295,39 @@ def states() -> dict[str, list[ev.RunEvent]]:
         "weighing": [*opening(), *accepted_step(1), *proposing(2)],
         "skipped": [*opening(), *accepted_step(1), *rejected_step(2), *skipped_step(3)],
         "limited": [*opening(), *accepted_step(1), *proposing(2)[:6], *limited()],
+        "gating": [*opening(), *accepted_step(1), *gating()],
+        "early": [*opening(), *accepted_step(1), *rejected_step(2)],
+        "comparing": [*opening(), *accepted_step(1)[:-1], *guiding()[:10]],
+        "guided": [*opening(), *accepted_step(1)[:-1], *guiding()],
+        "near": [begun(limits=NEAR), *opening()[1:], *accepted_step(1), *proposing(2)[:6]],
+        "broken": [
+            *opening(),
+            *accepted_step(1),
+            *proposing(2)[:2],
+            *attempts(2, "rollout", 3, wins=1, broken=2),
+            *retries(2),
+        ],
+        "paused": [*opening(), *accepted_step(1), *proposing(2)[:6], ev.RunPaused(2, "now")],
+        "vetoing": [
+            *opening(),
+            *accepted_step(1),
+            ev.HintGiven(2, "mind the units"),
+            *proposing(2)[:-1],
+            ev.RunPaused(2, "edits"),
+            ev.EditVetoed(2, 2, COPY, "too long"),
+        ],
+        "resumed": resumed(),
         "testing": whole[:-5],
         "finished": whole,
         "barren": barren_run(),
         "failed": failed_run(),
+        "interrupted": [
+            *opening(),
+            *accepted_step(1),
+            *proposing(2)[:6],
+            ev.StopRequested(),
+            ev.RunFailed("Interrupted", "stopped by the user", "", 130, True),
+        ],
     }
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import time
+from pathlib import Path
 
 import pytest
-from facts import accepted_step, begun, one_of_each, opening, proposing, stamp, states
+from facts import accepted_step, begun, one_of_each, opening, proposing, saved, stamp, states
 from rich.cells import cell_len
 from rich.console import Console
 from snapshots import assert_golden
@@ -16,7 +17,8 @@ from skillopt_cli.core.edits import Edit, EditOutcome
 from skillopt_cli.core.task import Usage
 from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.live import REFRESHES_PER_SECOND, LivePanel
-from skillopt_cli.ui.panel import FinalPanel, RunPanel, sparkline
+from skillopt_cli.ui.panel import FinalPanel, RunPanel
+from skillopt_cli.ui.pictures import sparkline
 from skillopt_cli.ui.view import RunView
 
 NASTY = (
@@ -64,7 +66,7 @@ def test_golden_panels(width: int) -> None:
     for name, facts in states().items():
         view = fold(stamp(facts))
         parts.append(f"# {name}\n{drawn(RunPanel(view, view.time + 2), console(width))}")
-    for name in ("finished", "barren", "failed"):
+    for name in ("finished", "barren", "failed", "interrupted"):
         view = fold(stamp(states()[name]))
         parts.append(f"# final {name}\n{drawn(FinalPanel(view), console(width))}")
     assert_golden(f"panels_{width}.txt", "\n".join(parts))
@@ -194,7 +196,7 @@ def test_all_caps_are_shown_whole_the_most_pressing_first(width: int) -> None:
     )
     rows = caps_shown(view, width)
     assert ", ".join(rows).split(", ") == [
-        "$4.00 of $5.00",
+        "$4.00 of $5.00 (80%)",
         "1 of 1,000 calls",
         "1,000 of 1,000,000 tokens",
         "1 of 5,000 rollouts",
@@ -219,3 +221,103 @@ def test_the_pace_is_shown_while_a_model_is_held_back() -> None:
     assert shown(slow) == ["8 calls in flight, 95.4 per minute, p/m"]
     assert shown(slow, ev.PaceChanged("p", "m", 64, None, "recovered")) == []
     assert shown(slow, ended=True) == []
+
+
+def rows(view: RunView, title: str, width: int = 100, now: float | None = None) -> list[str]:
+    lines = drawn(RunPanel(view, view.time if now is None else now), console(width)).splitlines()
+    return [line[10:-2].strip() for line in lines if line[2:].startswith(f"{title:<8}")]
+
+
+def test_a_pause_is_told_with_the_way_out_and_stops_the_clock() -> None:
+    view = fold(stamp(states()["paused"]))
+    later = drawn(RunPanel(view, view.time + 3600), console(100))
+    assert later == drawn(RunPanel(view, view.time), console(100))
+    assert "paused ─" in later.splitlines()[0]
+    assert "1/3  paused" in later and "2/4  paused" in later
+    assert rows(view, "asked", 60) == ["paused; `skillopt ctl RUN resume` goes on"]
+    assert rows(fold(stamp([ev.RunContinued()]), view), "asked") == []
+
+
+def test_no_pace_counts_a_pause() -> None:
+    def left(*held: ev.RunEvent, pause: float) -> tuple[float | None, float | None]:
+        view = fold(stamp([*states()["rollout"], *held[:1]]))
+        facts = stamp(held[1:], start=view.time + pause)
+        view = fold(facts, view)
+        return view.stages[0].left(view.time), view.left(view.time)
+
+    plain = left(pause=0)
+    assert plain[0] is not None and plain[1] is not None
+    again = left(ev.RunPaused(2, "now"), ev.RunContinued(), pause=3600)
+    # The fact of the pause came one second after the last.
+    assert again == (max(0.0, plain[0] - 1), plain[1] - 1)
+
+
+def test_edits_that_can_be_struck_out_have_the_numbers_it_takes() -> None:
+    view = fold(stamp(states()["vetoing"]))
+    said = [row.split(maxsplit=1)[1] for row in rows(view, "edit")]
+    assert said == [
+        '? 1 add "Answer with one to three words."',
+        'x 2 vetoed: replace "Answer." with "Copy the span."',
+        '? 3 delete "No such line"',
+    ]
+    assert rows(view, "asked", 60) == ["paused; `skillopt ctl RUN veto N`, then `resume`"]
+
+
+def test_a_hint_stays_until_its_step_is_over() -> None:
+    view = fold(stamp(states()["vetoing"]))
+    assert rows(view, "hint") == ["2  mind the units"]
+    assert rows(fold(stamp([saved(2, 0.8, 0.8, 1, 1, 9), *proposing(3)]), view), "hint") == []
+
+
+def test_the_last_guidance_is_shown() -> None:
+    assert rows(fold(stamp(states()["guided"])), "guide") == ["2  - keep answers short"]
+
+
+def test_a_resumed_run_says_so_and_what_drifted() -> None:
+    view = fold(stamp(states()["resumed"]))
+    assert rows(view, "resumed") == ["1 of 3 steps recorded before"]
+    assert rows(view, "drift") == ["train.seed: 42 -> 43"]
+
+
+def test_no_time_is_promised_once_the_last_step_is_recorded() -> None:
+    shown = drawn(RunPanel(fold(stamp(states()["skipped"])), 0.0), console(100))
+    assert "3/3 │" in shown
+
+
+@pytest.mark.parametrize("name", states())
+@pytest.mark.parametrize("height", [20, 24])
+def test_a_usual_screen_holds_the_panel(name: str, height: int) -> None:
+    view = fold(stamp(states()[name]))
+    shown = drawn(RunPanel(view, view.time), console(80, height=height)).splitlines()
+    assert len(shown) <= height
+
+
+def test_a_narrower_terminal_is_drawn_anew() -> None:
+    screen = console(200)
+    screen._environ = {"TERM": "xterm"}
+
+    def frame(panel: LivePanel, width: int) -> str:
+        screen.file.flush()
+        before = len(screen.file.buffer.getvalue())  # type: ignore[attr-defined]
+        screen.width = width
+        panel.draw()
+        screen.file.flush()
+        told: bytes = screen.file.buffer.getvalue()[before:]  # type: ignore[attr-defined]
+        return told.decode()
+
+    with LivePanel(screen, clock=lambda: 0.0, beat=False) as panel:
+        for fact in stamp(states()["gating"]):
+            panel(fact)
+        clear = "\x1b[2J\x1b[H"
+        assert [frame(panel, width).count(clear) for width in (200, 60, 60, 200, 100)] == [
+            *(0, 1, 0, 0, 1)
+        ]
+        drawn_last = frame(panel, 60)
+        shown = drawn_last[drawn_last.index("╭") :].replace("\r", "").splitlines()
+        assert {cell_len(line) for line in shown} == {60}
+
+
+def test_the_panel_of_the_docs_is_one_that_is_drawn() -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "watch-a-run.md"
+    view = fold(stamp(states()["gating"]))
+    assert drawn(RunPanel(view, view.time + 2), console(90)) in page.read_text(encoding="utf-8")

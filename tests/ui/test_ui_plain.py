@@ -6,7 +6,18 @@ import io
 import json
 
 import pytest
-from facts import begun, one_of_each, opening, proposing, retries, skipped_step, stamp, states
+from facts import (
+    accepted_step,
+    begun,
+    epoch_end,
+    one_of_each,
+    opening,
+    proposing,
+    retries,
+    skipped_step,
+    stamp,
+    states,
+)
 from snapshots import assert_golden
 
 from skillopt_cli.core import events as ev
@@ -349,3 +360,9 @@ def test_calls_that_no_further_try_mended_are_told_at_the_end() -> None:
     failed = [ev.CallFailed("target", "rollout", "RateLimited")] * 5
     text = written([begun(), *failed, *retries(3), ev.RunFinished(0, 0, None, 0)])
     assert "Trouble: 3 retries, 2 calls given up" in text
+
+
+def test_guidance_is_told_in_words() -> None:
+    lines = written([*opening(), *accepted_step(1), *epoch_end(1)]).splitlines()
+    at = lines.index("[Epoch 2/1] Slow update: guidance injected, val score 0.80 (hard)")
+    assert lines[at + 1] == "[Epoch 2/1] Guidance: - keep answers short"

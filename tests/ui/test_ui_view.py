@@ -122,7 +122,8 @@ def test_time_left_of_a_stage_is_unknown_until_a_wave_of_workers_is_back() -> No
     view = fold(stamp([*start, *ended]))
     assert view.stages[0].left(view.time) == pytest.approx(30.0)
     assert view.stages[0].left(view.time + 5) == pytest.approx(25.0)
-    assert view.stages[0].left(view.time + 500) == 0.0
+    assert view.stages[0].left(view.time + 32) == 0.0
+    assert view.stages[0].left(view.time + 500) is None
 
 
 def test_recalled_attempts_say_nothing_about_time() -> None:

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from skillopt_cli.ui.page import Block, Heading, Line, Rows
 from skillopt_cli.ui.parts import StepView
 from skillopt_cli.ui.report.cost import money_cell
+from skillopt_cli.ui.report.figures import courses
 from skillopt_cli.ui.report.reported import Difference, Reported
 from skillopt_cli.ui.summary import summarise
 from skillopt_cli.ui.words import change, count, one_line, out_of, score
@@ -17,7 +18,7 @@ _TITLES = ("run", "baseline", "best", "n", "test seed", "test best", "n", "steps
 
 
 def side_by_side(
-    runs: Sequence[Reported], differences: Sequence[Difference] = ()
+    runs: Sequence[Reported], differences: Sequence[Difference] = (), *, illustrated: bool = False
 ) -> Iterator[Block]:
     """The report on several runs: scores, gate decisions by step, what they were set to."""
     yield Heading(count(len(runs), "run"), 1)
@@ -31,6 +32,8 @@ def side_by_side(
         "dim",
         free=True,
     )
+    if illustrated:
+        yield from courses(runs)
     labels = [one_line(run.label) for run in runs]
     if any(run.view.steps for run in runs):
         yield Heading("Steps")
@@ -39,7 +42,7 @@ def side_by_side(
         yield Rows(("step", *labels), rows)
     yield Heading("What differs")
     if differences:
-        settings = [(d.key, *(_value(v) for v in d.values)) for d in differences]
+        settings = [(one_line(d.key), *(_value(v) for v in d.values)) for d in differences]
         yield Rows(("setting", *labels), settings)
     else:
         yield Line("nothing that can alter a text or a score")

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from skillopt_cli.ui.data import models_words
 from skillopt_cli.ui.ending import ordered_tests, spend_lines, status_words
-from skillopt_cli.ui.page import Block, Heading, Line, Rows
+from skillopt_cli.ui.page import Block, Heading, Line, Number, Rows
 from skillopt_cli.ui.reasons import why_no_change
 from skillopt_cli.ui.report.cost import cost_blocks
+from skillopt_cli.ui.report.figures import edits_in_full, overview
 from skillopt_cli.ui.report.reported import Reported
 from skillopt_cli.ui.report.savings import savings_blocks
 from skillopt_cli.ui.report.steps import epoch_blocks, step_blocks
@@ -17,8 +18,8 @@ from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import UNKNOWN, change, count, duration, one_line, out_of, score
 
 
-def story(reported: Reported) -> Iterator[Block]:
-    """The report on one run."""
+def story(reported: Reported, *, illustrated: bool = False) -> Iterator[Block]:
+    """The report on one run; `illustrated` for a place that can show pictures."""
     view = reported.view
     if view.run is None:
         yield Heading(one_line(reported.label) or "run", 1)
@@ -31,11 +32,15 @@ def story(reported: Reported) -> Iterator[Block]:
         return
     yield from _selection(view)
     yield from _tests(view)
+    if illustrated:
+        yield from overview(view)
     ends = {epoch.step: epoch for epoch in view.epochs}
     if view.steps:
         yield Heading("Steps")
     for step in view.steps:
         yield from step_blocks(step, closes_epoch=step.number in ends)
+        if illustrated:
+            yield from edits_in_full(step)
         if step.number in ends:
             yield from epoch_blocks(ends[step.number])
     yield from _why(view)
@@ -60,13 +65,14 @@ def _head(view: RunView) -> Iterator[Block]:
 def _selection(view: RunView) -> Iterator[Block]:
     base, saved, standing = view.baseline, view.saved, view.standing
     reach = out_of(base.scored, base.n) if base else UNKNOWN
-    rows = [("baseline", score(base.value if base else None), reach)]
+    rows = [("baseline", _known(base.value if base else None, "baseline_gate_score"), reach)]
     for name, value, number, means in (
         ("best", standing.best, standing.best_step, saved.best if saved else None),
         ("final", standing.current, standing.current_step, saved.current if saved else None),
     ):
         came = f"{name} (step {number})" if number else f"{name} (seed)"
-        rows.append((came, score(value), out_of(means.scored, means.n) if means else reach))
+        shown = _known(value, f"{name}_gate_score")
+        rows.append((came, shown, out_of(means.scored, means.n) if means else reach))
     yield Rows(("skill", "val score", "tasks"), rows)
     honest = (
         "the test score is the honest one"
@@ -80,6 +86,10 @@ def _selection(view: RunView) -> Iterator[Block]:
     )
 
 
+def _known(value: float | None, key: str) -> str:
+    return score(None) if value is None else Number(score(value), value, key)
+
+
 def _tests(view: RunView) -> Iterator[Block]:
     tests = ordered_tests(view)
     if not tests:
@@ -88,7 +98,8 @@ def _tests(view: RunView) -> Iterator[Block]:
     rows = []
     for test in tests:
         gain = delta(test.hard, seed.hard) if seed is not None and test is not seed else None
-        cells = (one_line(test.label), score(test.hard), score(test.soft))
+        name = one_line(test.label)
+        cells = (name, _known(test.hard, f"{name}.hard"), _known(test.soft, f"{name}.soft"))
         reach = out_of(test.scored, test.n)
         rows.append((*cells, reach, *(("" if gain is None else change(gain),) if seed else ())))
     titles = ("test" if view.total_steps else "skill", "hard", "soft", "tasks")

@@ -1,0 +1,67 @@
+"""How far a run is, and how long it will still take: its bars in the panel."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from skillopt_cli.ui.parts import StageView
+from skillopt_cli.ui.rows import readable
+from skillopt_cli.ui.view import RunView
+from skillopt_cli.ui.words import count, duration, one_line
+
+_STAGES = 3
+"""Most stages at work that are shown."""
+
+
+def progress(view: RunView, now: float, *, plain: bool) -> Table:
+    """A bar for the run and one for each stage at work, with what is left."""
+    grid = Table.grid(padding=(0, 1), expand=True)
+    grid.add_column(no_wrap=True, overflow="crop", width=18)
+    grid.add_column(ratio=1, min_width=8)
+    grid.add_column(no_wrap=True, overflow="crop", justify="right", width=26)
+    if view.total_steps:
+        newest = view.step
+        epoch = newest.plan.epoch if newest and newest.plan else None
+        epochs = f", epoch {epoch}/{view.run.epochs}" if epoch and view.run else ""
+        # The tests come after the last step, and nothing tells how long they take.
+        open_ended = view.ending is not None or view.done >= view.total_steps
+        left = "" if open_ended else _left(view, view.left(now))
+        grid.add_row(
+            Text(f"steps{epochs}"),
+            ProgressBar(total=view.total_steps, completed=min(view.done, view.total_steps)),
+            Text(f"{view.done}/{view.total_steps}  {left}".rstrip()),
+        )
+    for stage in view.stages[-_STAGES:]:
+        grid.add_row(readable(_stage_title(view, stage), plain), *_stage_state(view, stage, now))
+    if not view.stages:
+        grid.add_row(
+            Text("between stages" if view.ending is None else "ended", style="dim"), "", ""
+        )
+    return grid
+
+
+def _stage_title(view: RunView, stage: StageView) -> Text:
+    place = f"{stage.step}/{view.total_steps or '?'} " if stage.step else ""
+    arm = f" {one_line(stage.label)}" if stage.label else ""
+    name = "baseline" if stage.stage == "measure" and not stage.step else stage.stage
+    return Text(f"{place}{name}{arm}", style="cyan")
+
+
+def _stage_state(
+    view: RunView, stage: StageView, now: float
+) -> tuple[RenderableType, RenderableType]:
+    """How far a stage is: a bar where its units are attempts, calls where they are not."""
+    if not stage.attempts:
+        return "", Text(f"{count(stage.calls, 'call')}, {stage.workers} at once", style="dim")
+    total = max(1, stage.total)
+    bar = ProgressBar(total=total, completed=min(stage.done, total))
+    return bar, Text(f"{stage.done}/{stage.total}  {_left(view, stage.left(now))}")
+
+
+def _left(view: RunView, seconds: float | None) -> str:
+    if view.steering.paused is not None:
+        return "paused"
+    return "left ?" if seconds is None else f"{duration(seconds)} left"

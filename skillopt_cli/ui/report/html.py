@@ -1,0 +1,52 @@
+"""A page of blocks as one HTML file, which opens without a network and holds no script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from skillopt_cli.ui.markup import environment
+from skillopt_cli.ui.page import Block, Heading, Line, visible
+from skillopt_cli.ui.pictures import style
+
+_NO_NAME = re.compile(r"[^a-z0-9]+")
+Part = tuple[str, Any]
+
+
+def as_html(blocks: Iterable[Block]) -> str:
+    """The page as HTML. Foreign texts are shown as they are, never read as markup."""
+    page = environment("skillopt_cli.ui.report")
+    page.filters |= {"anchor": _anchor, "visible": _visible}
+    parts = list(_parts(blocks))
+    title = next((block.text for kind, block in parts if kind == "heading"), "skillopt")
+    sections = [b.text for kind, b in parts if kind == "heading" and b.level == 2]
+    return page.get_template("report.html").render(
+        title=title, sections=sections, parts=parts, style=style(), inner=_parts
+    )
+
+
+def _parts(blocks: Iterable[Block]) -> Iterator[Part]:
+    """Each block with its kind; neighbouring lines become one list."""
+    items: list[Line] = []
+    for block in blocks:
+        if isinstance(block, Line) and not block.free:
+            items.append(block)
+            continue
+        if items:
+            yield "list", items
+            items = []
+        yield type(block).__name__.lower(), block
+    if items:
+        yield "list", items
+
+
+def _anchor(heading: Heading | str) -> str:
+    """The name a heading is found by: `step-3`."""
+    text = heading if isinstance(heading, str) else heading.text
+    return _NO_NAME.sub("-", text.lower()).strip("-")
+
+
+def _visible(text: str) -> str:
+    """A text of several lines without what a reader could not see."""
+    return "\n".join(visible(line) for line in text.strip("\n").split("\n"))
