@@ -69,7 +69,7 @@ def sweep(
     home = maker.home
     listed = maker.all() if read.search is None else []
     with _locked(home):
-        source = Listed(listed) if read.search is None else Searched(read, maker.of, home)
+        source = Listed(listed) if read.search is None else Searched(maker)
         purse = Purse(caps_of(read.caps))
         alone = jobs == 1 and not source.watches
         crew = Here(_Training(quiet=json)) if alone else Processes(_Training(), jobs, home)

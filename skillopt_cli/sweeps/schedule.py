@@ -6,10 +6,12 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Protocol
 
 from skillopt_cli.compose.folder import CONFIG
+from skillopt_cli.core.caps import Cap
 from skillopt_cli.core.errors import BudgetExhausted, Interrupted
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.store.files import EVENTS
@@ -73,6 +75,7 @@ class Schedule:
     _at_work: dict[str, Trial] = field(default_factory=dict)
     _granted: dict[str, Limits] = field(default_factory=dict)
     _short: list[Trial] = field(default_factory=list)
+    _capped: bool = False
     _failures: dict[str, Ended] = field(default_factory=dict)
     _dropped: set[str] = field(default_factory=set)
     _measured: bool = False
@@ -81,6 +84,8 @@ class Schedule:
 
     def carry_out(self) -> Outcome:
         """Do it; the first Ctrl-C lets runs at work come to a stop, the second ends them."""
+        for trial in self.source.trials:  # of earlier sweeps
+            self.purse.knows(trial.run_id, self.read(trial.folder))
         while True:
             try:
                 if not self._once():
@@ -89,7 +94,7 @@ class Schedule:
                 self._stopping = True
                 for trial in self._at_work.values():
                     self.crew.stop(trial)
-        short = bool(self._short or (self._waiting and not self._stopping))
+        short = self._capped or bool(self._short or (self._waiting and not self._stopping))
         dropped = self._dropped | self.source.abandoned
         return Outcome(self._failures, dropped, short, self._stopping)
 
@@ -113,6 +118,11 @@ class Schedule:
     def _fill(self) -> None:
         """Begin runs while slots are free."""
         while len(self._at_work) < self.crew.slots and not self._alone():
+            if self._short:
+                # What is paid for in part goes before what would only be begun.
+                if not self._go_on():
+                    return
+                continue
             if not any(holder(trial.folder) is None for trial in self._waiting):
                 self._take_in()
             if not self._begin_one():
@@ -195,23 +205,36 @@ class Schedule:
             self._stopping = True
             self.said.run("stopped", trial, view)
         elif ended.code == BudgetExhausted.exit_code:
-            self._short.append(trial)
-            self.said.run("short", trial, view, ended.message)
+            if self._by_sweep(trial, ended.message):
+                self._short.append(trial)
+            else:
+                self._capped = True
+            self.said.run("capped", trial, view, ended.message)
         else:
             self._failures[trial.run_id] = ended
             self.source.ended(trial, view)
             self.said.run("failed", trial, view, ended.message)
-        self._reconsider()
 
-    def _reconsider(self) -> None:
-        """Take up runs that a cap stopped, where others have left something for them."""
-        free = max(1, self.crew.slots - len(self._at_work))
-        for trial in list(self._short):
-            limits = self.purse.share(trial.run_id, trial.config, free)
+    def _by_sweep(self, trial: Trial, message: str) -> bool:
+        """Whether its share of the sweep's caps stopped it, rather than a cap of its own."""
+        shares = [
+            Cap(name, limit)
+            for name, limit in self._granted[trial.run_id].items()
+            if limit != getattr(trial.config.run, name)
+        ]
+        return any(message.startswith(str(cap)) for cap in shares)
+
+    def _go_on(self) -> bool:
+        """Take up a run that the sweep's caps stopped, if others have left something for it."""
+        most = min(len(self._short), self.crew.slots - len(self._at_work))
+        for sharers, trial in product(range(most, 0, -1), self._short):
+            limits = self.purse.share(trial.run_id, trial.config, sharers)
             before = self._granted[trial.run_id]
-            if limits and any(limits[name] > before.get(name, 0.0) for name in limits):
+            if limits and any(limits[name] > before[name] for name in limits):
                 self._short.remove(trial)
-                self._waiting.append(trial)
+                self._begin(trial, limits)
+                return True
+        return False
 
     def _look(self) -> None:
         """See how runs at work come along."""

@@ -10,15 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import RunFinished
-from skillopt_cli.sweeps.grid import Axis, Grid, Settings
+from skillopt_cli.sweeps.grid import Axis, Settings
 from skillopt_cli.sweeps.sections import Range, Search
-from skillopt_cli.sweeps.trials import Trial
+from skillopt_cli.sweeps.trials import Maker, Trial
 from skillopt_cli.ui.view import RunView
 
 if TYPE_CHECKING:
@@ -34,22 +33,18 @@ class Searched:
     """Trials that a sampler chooses.
 
     Args:
-        grid: with a `search`.
-        trials_of: the trials of a combination, one per seed.
-        home: the sweep's folder.
+        maker: of a grid with a `search`.
 
     Raises:
         UsageError: Optuna is not installed.
     """
 
-    def __init__(
-        self, grid: Grid, trials_of: Callable[[Settings], Iterator[Trial]], home: Path
-    ) -> None:
+    def __init__(self, maker: Maker) -> None:
         self._optuna = _optuna()
-        self._grid = grid
-        self._search = grid.search or Search()
-        self._trials_of = trials_of
-        self._study = self._opened(home / STUDY)
+        self._axes = maker.grid.axes
+        self._search = maker.grid.search or Search()
+        self._trials_of = maker.of
+        self._study = self._opened(maker)
         self._asked: dict[int, list[Trial]] = {}
         self._values: dict[str, float | None] = {}
         self._seen: dict[int, int] = {}
@@ -113,7 +108,7 @@ class Searched:
     def _ask(self) -> int:
         self._study.sampler = self._sampler(len(self._study.trials))
         trial = self._study.ask()
-        settings = [[axis.key, _chosen(trial, axis)] for axis in self._grid.axes]
+        settings = [[axis.key, _chosen(trial, axis)] for axis in self._axes]
         trial.set_user_attr(_SETTINGS, settings)
         return int(trial.number)
 
@@ -138,16 +133,17 @@ class Searched:
             seed=seed, n_startup_trials=start, constant_liar=True
         )
 
-    def _opened(self, path: Path) -> optuna.study.Study:
+    def _opened(self, maker: Maker) -> optuna.study.Study:
         """The study of this grid; with other values to choose from it is another one."""
-        grid, search = self._grid, self._search
-        axes = [(a.key, a.values if isinstance(a.values, tuple) else a.values.model_dump())
-                for a in grid.axes]  # fmt: skip
-        same = [axes, grid.fixed, grid.seeds, grid.benchmark, grid.preset, search.sampler,
-                search.seed, search.prune]  # fmt: skip
-        name = hashlib.sha256(json.dumps(same).encode()).hexdigest()[:16]
+        search = self._search.model_dump(exclude={"trials"})
+        axes = [
+            (a.key, a.values if isinstance(a.values, tuple) else a.values.model_dump())
+            for a in self._axes
+        ]
+        same = json.dumps([maker.base, maker.grid.seeds, search, axes])
+        name = hashlib.sha256(same.encode()).hexdigest()[:16]
         storages = self._optuna.storages
-        backend = storages.journal.JournalFileBackend(str(path))
+        backend = storages.journal.JournalFileBackend(str(maker.home / STUDY))
         return self._optuna.create_study(
             study_name=name,
             storage=storages.JournalStorage(backend),

@@ -65,8 +65,12 @@ class Maker:
     @property
     def home(self) -> Path:
         """The folder of the sweep."""
-        wishes = replace(self._wishes((), None), roles=())
-        return _home(settle(wishes, self.environment).config, self.grid)
+        return _home(self._base(), self.grid)
+
+    @property
+    def base(self) -> str:
+        """What all runs have in common, in eight letters."""
+        return _digest(self._base(), seeded=bool(self.grid.seeds))
 
     def all(self) -> list[Trial]:
         """A trial for each combination and seed.
@@ -88,6 +92,10 @@ class Maker:
         """The trials of one combination, one per seed."""
         for seed in self.grid.seeds or (None,):
             yield self._trial(settings, seed)
+
+    def _base(self) -> RunConfig:
+        wishes = replace(self._wishes((), None), roles=())
+        return settle(wishes, self.environment).config
 
     def _trial(self, settings: Settings, seed: int | None) -> Trial:
         wishes = self._wishes(settings, seed)
