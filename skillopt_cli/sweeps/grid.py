@@ -25,6 +25,7 @@ Settings = tuple[tuple[str, str], ...]
 
 SEED = "train.seed"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\Z")
+_FORM = "docs/how-to/sweep.md shows the form of a grid file"
 _ELSEWHERE = {
     SEED: "list them under `seeds`: runs that differ in nothing else are counted together",
     "env.name": "scores on different benchmarks cannot be compared: make a sweep of each",
@@ -87,7 +88,7 @@ def read_grid(path: Path) -> Grid:
         ConfigError: it is missing, no YAML, or says something that does not hold.
     """
     if not path.exists():
-        raise ConfigError(f"there is no grid file {path}", "docs/how-to/sweep.md shows the form")
+        raise ConfigError(f"there is no grid file {path}", _FORM)
     written = read_mapping(path)
     texts = {key: written.pop(key) for key in ("fixed", "grid") if key in written}
     try:
@@ -186,7 +187,9 @@ def _repeated(seeds: Sequence[int]) -> list[int]:
 
 def _explained(path: Path, error: ValidationError, prefix: str = "") -> ConfigError:
     """The first fault of a grid file in one sentence."""
-    fault = error.errors(include_url=False)[0]
+    faults = error.errors(include_url=False)
+    # A misspelt key is missing under its own name as well.
+    fault = next((f for f in faults if f["type"] == "extra_forbidden"), faults[0])
     key = ".".join(filter(None, (prefix, *(str(part) for part in fault["loc"]))))
     if fault["type"] == CLASH:
         message, hint = clash_words(fault, lambda _: "")
@@ -195,5 +198,5 @@ def _explained(path: Path, error: ValidationError, prefix: str = "") -> ConfigEr
         known = ", ".join(GridFile.model_fields)
         return ConfigError(f"{path}: unknown key `{key}`", f"a grid file holds {known}")
     if fault["type"] == "missing":
-        return ConfigError(f"{path}: `{key}` is missing", "docs/how-to/sweep.md shows the form")
-    return ConfigError(f"{path}: `{key}`{fault_words(fault)}", nearest(fault))
+        return ConfigError(f"{path}: `{key}` is missing", _FORM)
+    return ConfigError(f"{path}: `{key}`{fault_words(fault)}", nearest(fault) or _FORM)

@@ -43,7 +43,8 @@ class Searched:
         self._optuna = _optuna()
         self._axes = maker.grid.axes
         self._search = maker.grid.search or Search()
-        self._trials_of = maker.of
+        self._maker = maker
+        self._made: dict[Settings, list[Trial]] = {}
         self._study = self._opened(maker)
         self._asked: dict[int, list[Trial]] = {}
         self._values: dict[str, float | None] = {}
@@ -62,7 +63,7 @@ class Searched:
         """Runs of combinations that were not worth going on with."""
         pruned = self._study.get_trials(states=(self._optuna.trial.TrialState.PRUNED,))
         numbers = [trial.number for trial in pruned if _SETTINGS in trial.user_attrs]
-        return {t.run_id for number in numbers for t in self._trials_of(self._settings(number))}
+        return {t.run_id for number in numbers for t in self._trials(number)}
 
     def more(self) -> Sequence[Trial]:
         """The trials of one more combination: one left unfinished first, then one newly chosen."""
@@ -73,7 +74,7 @@ class Searched:
             number = self._ask()
             if self._given_up(number):
                 number = None
-        self._asked[number] = list(self._trials_of(self._settings(number)))
+        self._asked[number] = self._trials(number)
         return self._asked[number]
 
     def dropped(self, trial: Trial, view: RunView) -> bool:
@@ -161,14 +162,18 @@ class Searched:
             else:
                 self._study.tell(trial.number, state=state.FAIL)
 
-    def _settings(self, number: int) -> Settings:
+    def _trials(self, number: int) -> list[Trial]:
+        """The trials of a choice."""
         written = self._study.trials[number].user_attrs[_SETTINGS]
-        return tuple((str(key), str(text)) for key, text in written)
+        settings = tuple((str(key), str(text)) for key, text in written)
+        if settings not in self._made:
+            self._made[settings] = list(self._maker.of(settings))
+        return self._made[settings]
 
     def _known(self) -> Iterator[Sequence[Trial]]:
         for trial in self._study.trials:
             if _SETTINGS in trial.user_attrs:
-                yield list(self._trials_of(self._settings(trial.number)))
+                yield self._trials(trial.number)
 
     def _number(self, trial: Trial) -> int | None:
         return next(
