@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 from command_line import calls, events, outcome, refused, skillopt
 
+from skillopt_cli.compose.settings import Wishes
 from skillopt_cli.store.lock import lock_run
+from skillopt_cli.sweeps.grid import read_grid
+from skillopt_cli.sweeps.trials import Maker
 
 PROGRAM = (sys.executable, "-c", "from skillopt_cli.cli.main import main; main()")
 GRID = """\
@@ -135,8 +138,8 @@ def test_killed_in_the_middle_it_goes_on_and_pays_nothing_twice() -> None:
     assert due <= paid <= due + 8
 
 
-def kill_at(log: Path, lines: int, *arguments: str) -> None:
-    """Start the sweep as a process; kill it once the log has so many lines."""
+def kill_at(log: Path, lines: int, *arguments: str, by: int = signal.SIGKILL) -> int:
+    """Start the sweep as a process; end it once the log has so many lines. Its exit code."""
     process = subprocess.Popen(
         [*PROGRAM, "sweep", "rates.yaml", "--display", "none", *arguments],
         stdout=subprocess.DEVNULL,
@@ -146,9 +149,22 @@ def kill_at(log: Path, lines: int, *arguments: str) -> None:
         while not log.exists() or log.read_bytes().count(b"\n") < lines:
             assert process.poll() is None, "it ended before it could be killed"
             time.sleep(0.001)
+        os.kill(process.pid, by)
+        return process.wait(timeout=60)
     finally:
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
+
+
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_an_interrupt_stops_the_run_at_work_and_begins_no_other(jobs: str) -> None:
+    change("train_size: 8", "train_size: 20")
+    first = Maker(read_grid(Path("rates.yaml")), Wishes(), {}).all()[0].folder
+    assert kill_at(first / "events.jsonl", 5, "--jobs", jobs, by=signal.SIGINT) == 130
+    stopped = json.loads((HOME / "sweep.json").read_text(encoding="utf-8"))
+    assert stopped["interrupted"] and stopped["exit_code"] == 130
+    assert sorted(statuses(stopped)) == ["interrupted", *["not_started"] * 3]
+    assert set(statuses(swept())) == {"finished"}
 
 
 @pytest.mark.slow
