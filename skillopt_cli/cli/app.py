@@ -21,6 +21,7 @@ from skillopt_cli.cli import (
     plugins,
     resume,
     runs,
+    sweep,
     train,
 )
 from skillopt_cli.cli.errors import errors_shown
@@ -80,6 +81,7 @@ app.command("train")(train.train)
 app.command("plan")(plan.plan)
 app.command("eval")(evaluate.evaluate)
 app.command("resume")(resume.resume)
+app.command("sweep")(sweep.sweep)
 app.command("doctor")(doctor.doctor)
 app.command("gate-report")(gate_report.gate_report)
 app.command("diff-skills")(diff_skills.compare_skills)

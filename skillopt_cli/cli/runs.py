@@ -17,7 +17,13 @@ from skillopt_cli.ui.words import out_of, score
 
 app = typer.Typer(help="Runs on this machine.", no_args_is_help=True)
 
-SORTS = {"time": "updated", "best": "best_selection_hard", "test": "test_hard"}
+SORTS = {
+    "time": "updated",
+    "best": "best_selection_hard",
+    "test": "test_hard",
+    "gain": "test_delta_hard",
+    "usd": "usd_total",
+}
 SHOWN = (
     "run_id",
     "benchmark",
@@ -36,16 +42,23 @@ SHOWN = (
     "test_hard",
     "test_n",
     "test_scored",
+    "test_delta_hard",
+    "usd_total",
+    "usd_unknown_calls",
 )
 
 
 @app.command("list")
 def list_runs(
     out_root: Annotated[Path, typer.Option(help="Where run folders are.")] = Path("outputs"),
-    sort: Annotated[str, typer.Option(help="time, best or test.")] = "time",
+    sort: Annotated[str, typer.Option(help="time, best, test, gain or usd.")] = "time",
     json: JsonOption = False,
 ) -> None:
-    """List runs with their status and hard scores, the latest or best one last."""
+    """List runs with their status and hard scores.
+
+    The latest one is last; or the one with the best selection score (best), the best test score
+    (test), the largest gain in it (gain), or the highest price (usd). Runs without it come first.
+    """
     if sort not in SORTS:
         raise UsageError(f"cannot sort by `{sort}`", f"one of {', '.join(SORTS)}")
     rows = [_row(path.parent) for path in sorted(out_root.glob(f"*/*/{CONFIG}"))]

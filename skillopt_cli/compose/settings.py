@@ -42,6 +42,7 @@ class Wishes:
     Attributes:
         flags: settings by dotted key, from dedicated flags.
         assignments: `section.key=value` texts of `--set`.
+        layers: settings from elsewhere, below the flags of the command line where as strong.
         roles: roles the command needs; only these must be reachable.
         example: a command that names a benchmark, for who named none.
     """
@@ -51,6 +52,7 @@ class Wishes:
     config: Path | None = None
     flags: Mapping[str, object] = field(default_factory=dict)
     assignments: Sequence[str] = ()
+    layers: Sequence[Layer] = ()
     roles: tuple[Role, ...] = ROLES
     example: str = "skillopt train searchqa"
 
@@ -63,7 +65,7 @@ def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
     """
     own = file_layers(wishes.config) if wishes.config else []
     files = [*(preset_layers(wishes.preset) if wishes.preset else []), *own]
-    above = [*environment_layers(environment), *_flag_layers(wishes)]
+    above = [*environment_layers(environment), *wishes.layers, *_flag_layers(wishes)]
     named = wishes.benchmark or resolve([*files, *above]).config.env.name
     if wishes.benchmark:
         argument = {"env": {"name": wishes.benchmark}}

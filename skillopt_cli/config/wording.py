@@ -31,6 +31,7 @@ _KINDS = {
     "bool": "true or false",
     "string": "a text",
     "list": "a list",
+    "tuple": "a list",
     "dict": "a mapping",
 }
 # Keys hold digits; a word of letters is a misspelling.

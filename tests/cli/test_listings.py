@@ -153,7 +153,11 @@ def test_runs_are_sorted_by_time_or_score() -> None:
     scores = [row["best_selection_hard"] for row in by_best]
     assert scores == sorted(scores)
     ended = refused(2, "runs", "list", "--sort", "size")
-    assert ended.hint == "hint: one of time, best, test"
+    assert ended.hint == "hint: one of time, best, test, gain, usd"
+    for sort, key in (("gain", "test_delta_hard"), ("usd", "usd_total")):
+        found = skillopt("runs", "list", "--sort", sort, "--json").json
+        values = [row[key] for row in found]
+        assert None not in values and values == sorted(values)
 
 
 def test_a_run_that_was_killed_is_not_running() -> None:

@@ -48,9 +48,10 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, server_url: str)
     printed = ""
     for block in blocks(page):
         if block.source is not None:
-            place = folder / block.source.relative_to(EXAMPLES)
+            home = EXAMPLES if EXAMPLES in block.source.parents else ROOT
+            place = folder / block.source.relative_to(home)
             place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(block.source, place)
+            shutil.copy(block.source, place)
         if block.runs:
             code, printed = shell.run(block.text.replace(SHOWN_URL, server_url))
             assert code == 0, f"{block.place} ended with {code}:\n{block.text}\n{printed}"

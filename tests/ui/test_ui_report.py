@@ -340,6 +340,22 @@ def test_runs_that_differ_in_nothing_say_so() -> None:
     assert found["train.seed"] == {"a": 1, "b": 2}
 
 
+def test_many_runs_get_a_row_each() -> None:
+    labels = [f"sweep-of-rates-{i:08}-seed1" for i in range(12)]
+    runs = [reported(whole_run(), label) for label in labels]
+    apart = [Difference("train.seed", range(12)), Difference("optimizer.learning_rate", [4] * 12)]
+    shown = drawn(as_rich(side_by_side(runs, apart)), width=130)
+    assert max(map(len, shown.splitlines())) <= 130
+    tables = shown.split("What differs")
+    assert [line.split() for line in tables[1].splitlines() if "00000011" in line] == [
+        [labels[11], "11", "4"]
+    ]
+    accepted = [s for s in runs[0].view.steps if "accept" in (s.action or "")]
+    assert accepted
+    (line,) = [line for line in tables[0].split("Steps")[1].splitlines() if "00000011" in line]
+    assert all(f"{step.number}: {step.action}" in line for step in accepted)
+
+
 def test_a_report_on_every_state_can_be_drawn() -> None:
     for facts in states().values():
         assert told(facts, width=60)

@@ -16,6 +16,9 @@ from skillopt_cli.ui.words import change, count, one_line, out_of, score
 
 _TITLES = ("run", "baseline", "best", "n", "test seed", "test best", "n", "steps", "saved")
 
+_ABREAST = 4
+"""Runs that get a column each; of more, each gets a row."""
+
 
 def side_by_side(
     runs: Sequence[Reported], differences: Sequence[Difference] = (), *, illustrated: bool = False
@@ -34,19 +37,50 @@ def side_by_side(
     )
     if illustrated:
         yield from courses(runs)
-    labels = [one_line(run.label) for run in runs]
     if any(run.view.steps for run in runs):
         yield Heading("Steps")
-        columns = zip_longest(*(run.view.steps for run in runs))
-        rows = [(str(i), *map(_cell, steps)) for i, steps in enumerate(columns, 1)]
-        yield Rows(("step", *labels), rows)
+        yield _accepted(runs) if len(runs) > _ABREAST else _steps(runs)
     yield Heading("What differs")
     if differences:
-        settings = [(one_line(d.key), *(_value(v) for v in d.values)) for d in differences]
-        yield Rows(("setting", *labels), settings)
+        yield _differing(runs, differences)
     else:
         yield Line("nothing that can alter a text or a score")
     yield from _reasons(runs)
+
+
+def _labels(runs: Sequence[Reported]) -> list[str]:
+    return [one_line(run.label) for run in runs]
+
+
+def _steps(runs: Sequence[Reported]) -> Rows:
+    """What became of each step of each run."""
+    columns = zip_longest(*(run.view.steps for run in runs))
+    rows = [(str(i), *map(_cell, steps)) for i, steps in enumerate(columns, 1)]
+    return Rows(("step", *_labels(runs)), rows)
+
+
+def _accepted(runs: Sequence[Reported]) -> Rows:
+    """The steps of each run that changed its skill."""
+    rows = [
+        (label, ", ".join(f"{s.number}: {_cell(s)}" for s in run.view.steps if _changed(s)) or "-")
+        for label, run in zip(_labels(runs), runs, strict=True)
+    ]
+    return Rows(("run", "accepted in step"), rows)
+
+
+def _changed(step: StepView) -> bool:
+    return "accept" in (step.action or "")
+
+
+def _differing(runs: Sequence[Reported], differences: Sequence[Difference]) -> Rows:
+    """Settings with the value each run has."""
+    labels = _labels(runs)
+    columns = [(d.key, *(_value(v) for v in d.values)) for d in differences]
+    if len(runs) <= _ABREAST:
+        return Rows(("setting", *labels), columns)
+    titles, *values = zip(*columns, strict=True)
+    rows = [(label, *row) for label, row in zip(labels, values, strict=True)]
+    return Rows(("run", *titles), rows)
 
 
 def _row(run: Reported, priced: bool) -> tuple[str, ...]:

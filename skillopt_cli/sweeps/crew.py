@@ -1,0 +1,161 @@
+"""Who carries runs out, and what is known of how each ended."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+
+from skillopt_cli.core.errors import SkillOptError
+from skillopt_cli.sweeps.trials import Trial
+
+Train = Callable[[Trial], None]
+"""Trains a trial, or takes it up where its folder holds a run; raises SkillOptError."""
+
+_POLL = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run that is no longer at work.
+
+    Attributes:
+        code: the exit code; below 0 for a process that was killed.
+        message: what went wrong, empty where nothing did.
+    """
+
+    trial: Trial
+    code: int = 0
+    message: str = ""
+
+
+class Crew(Protocol):
+    """Carries out runs, up to `slots` of them at a time."""
+
+    @property
+    def slots(self) -> int:
+        """How many runs may be at work."""
+
+    def begin(self, trial: Trial) -> None:
+        """Train, or take up where the run folder holds a run already."""
+
+    def wait(self) -> Sequence[Ended]:
+        """Wait a moment; the runs that have ended since the last time, each once."""
+
+    def stop(self, trial: Trial) -> None:
+        """Let a run come to a stop that it can be resumed from; asked again, it stops at once."""
+
+
+@dataclass(slots=True)
+class Here:
+    """Runs in this process, one after another: each is over when it has begun."""
+
+    train: Train
+    slots: int = 1
+    _over: list[Ended] = field(default_factory=list)
+
+    def begin(self, trial: Trial) -> None:
+        """Carry the run out."""
+        try:
+            self.train(trial)
+        except SkillOptError as error:
+            self._over.append(Ended(trial, error.exit_code, error.message))
+        else:
+            self._over.append(Ended(trial))
+
+    def wait(self) -> Sequence[Ended]:
+        """The runs carried out since the last time."""
+        over, self._over = self._over, []
+        return over
+
+    def stop(self, trial: Trial) -> None:
+        """Nothing: it is over."""
+
+
+@dataclass(slots=True)
+class Processes:
+    """Runs as processes of their own. Each writes what it says to `<run id>.log` in `home`.
+
+    They have a process group each, so that Ctrl-C reaches this process alone, which passes it on.
+    """
+
+    train: Train
+    slots: int
+    home: Path
+    _at_work: dict[str, tuple[Trial, BaseProcess]] = field(default_factory=dict)
+
+    def begin(self, trial: Trial) -> None:
+        """Start its process."""
+        # Forking a process that may have threads is unsound.
+        start = multiprocessing.get_context("spawn").Process
+        log = self.home / f"{trial.run_id}.log"
+        process = start(target=_carry_out, args=(self.train, trial, log))
+        process.start()
+        self._at_work[trial.run_id] = (trial, process)
+
+    def wait(self) -> Sequence[Ended]:
+        """Wait a moment for processes to end."""
+        over = [trial for trial, process in self._at_work.values() if not process.is_alive()]
+        if not over:
+            time.sleep(_POLL)
+        return [self._ended(trial) for trial in over]
+
+    def stop(self, trial: Trial) -> None:
+        """Ask its process to stop."""
+        if trial.run_id in self._at_work:
+            self._at_work[trial.run_id][1].terminate()
+
+    def _ended(self, trial: Trial) -> Ended:
+        _, process = self._at_work.pop(trial.run_id)
+        code = process.exitcode or 0
+        process.close()
+        if code < 0:
+            return Ended(trial, code, f"its process was ended by signal {-code}")
+        return Ended(trial, code, _last_error(self.home / f"{trial.run_id}.log") if code else "")
+
+
+def _carry_out(train: Train, trial: Trial, log: Path) -> None:
+    """What the process of a run does: train, and say into the log how it went."""
+    os.setpgid(0, 0)
+    with log.open("a", encoding="utf-8") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    try:
+        train(trial)
+    except SkillOptError as error:
+        sys.stderr.write(f"{_ERROR}{error.message}\n")
+        if error.hint:
+            sys.stderr.write(f"hint: {error.hint}\n")
+        sys.exit(error.exit_code)
+
+
+_ERROR = "error: "
+
+
+def _last_error(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    said = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
+    return said[-1] if said else f"its process failed; {log} says how"
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let `kill` do what Ctrl-C does, for a process that has others to stop first."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,196 @@
+"""The summary of a sweep, as a page and as one JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from skillopt_cli.core.ledger import Spent
+from skillopt_cli.core.luck import LEVEL
+from skillopt_cli.core.resolution import detectable_gain
+from skillopt_cli.sweeps.grid import Axis, Grid
+from skillopt_cli.sweeps.results import Against, Combination, Result, Standings, Tested
+from skillopt_cli.sweeps.spending import Purse
+from skillopt_cli.ui.page import Block, Heading, Line, Rows
+from skillopt_cli.ui.report.cost import money_cell
+from skillopt_cli.ui.spend import spend_words
+from skillopt_cli.ui.summary import SCHEMA, summarise
+from skillopt_cli.ui.words import change, count, one_line, pair, score
+
+Document = dict[str, Any]
+
+
+def sweep_page(grid: Grid, standings: Standings, purse: Purse) -> Iterator[Block]:
+    """The summary for people: combinations, what they differ by, what it took."""
+    results = list(standings.results)
+    finished = sum(result.finished for result in results)
+    yield Heading(f"Sweep {grid.name}", 1, f"{finished} of {count(len(results), 'run')} finished")
+    priced = any(result.view.spent.usd or result.view.spent.unpriced for result in results)
+    titles = ("", *(names(grid.axes)), "runs", "selection", "test", "95 %", "n", "against 1")
+    titles += ("USD",) if priced else ()
+    rows = [_cells(i, c, priced) for i, c in enumerate(standings.combinations, 1)]
+    yield Rows(titles, rows, [0])
+    for text in _notes(grid, standings):
+        yield Line(text, free=True)
+    for result in results:
+        if result.message:
+            yield Line(f"{result.trial.run_id}: {one_line(result.message)}", "red", free=True)
+    spent = sum((result.view.spent for result in results), Spent())
+    if spent.calls:
+        yield Line(f"spent: {spend_words(spent)}", "dim", free=True)
+    for cap in purse.caps:
+        used = purse.spent(cap.name)
+        yield Line(f"cap: {cap.name} {used:.6g} of {cap.limit:.10g}", "dim", free=True)
+
+
+def sweep_document(grid: Grid, standings: Standings, purse: Purse, exit_code: int) -> Document:
+    """The summary for programs. Numbers of runs are those of their `summary.json`.
+
+    `against_first` is None for the first combination and where nothing can be compared; `chance`
+    in it is corrected for the number of comparisons.
+    """
+    combinations = standings.combinations
+    return {
+        "schema": SCHEMA,
+        "name": grid.name,
+        "exit_code": exit_code,
+        "interrupted": standings.outcome.interrupted,
+        "finished": all(result.finished for result in standings.results),
+        "incomparable": standings.incomparable or None,
+        "combinations": [_document(i, c) for i, c in enumerate(combinations, 1)],
+        "caps": {
+            cap.name: {"limit": cap.limit, "spent": round(purse.spent(cap.name), 6)}
+            for cap in purse.caps
+        },
+    }
+
+
+def names(axes: Sequence[Axis]) -> list[str]:
+    """What axes are called: the key without its sections, or all of it where two are alike."""
+    short = [axis.name for axis in axes]
+    return [axis.key if short.count(axis.name) > 1 else axis.name for axis in axes]
+
+
+def _cells(place: int, combination: Combination, priced: bool) -> tuple[str, ...]:
+    tested, against = combination.tested, combination.against
+    spent = sum((result.view.spent for result in combination.results), Spent())
+    if combination.before is None and combination.best is None:
+        selection = "-"
+    else:
+        selection = " -> ".join(pair(combination.before, combination.best))
+    return (
+        str(place) if combination.complete else "-",
+        *(one_line(value) or "unset" for _, value in combination.settings),
+        _standing(combination.results),
+        selection,
+        *(_test(tested) if tested else ("-", "-", "-")),
+        _verdict(against) if against else "-",
+        *((money_cell(spent),) if priced else ()),
+    )
+
+
+def _standing(results: Sequence[Result]) -> str:
+    """How many runs are finished, or how those stand that are not."""
+    others = [result.status.replace("_", " ") for result in results if not result.finished]
+    if not others:
+        return str(len(results))
+    counted = ", ".join(
+        f"{others.count(word)} {word}" if len(results) > 1 else word
+        for word in dict.fromkeys(others)
+    )
+    done = len(results) - len(others)
+    return f"{done} of {len(results)}: {counted}" if len(results) > 1 else counted
+
+
+def _test(tested: Tested) -> tuple[str, str, str]:
+    spread = ""
+    if len(tested.by_seed) > 1:
+        spread = f" ({score(min(tested.by_seed))}-{score(max(tested.by_seed))})"
+    return (
+        f"{score(tested.hard)}{spread}",
+        f"{score(tested.low)}-{score(tested.high)}",
+        str(tested.n),
+    )
+
+
+def _verdict(against: Against) -> str:
+    return (
+        f"{change(against.difference)} {against.verdict}"
+        f" (won {against.won}, lost {against.lost}, p={against.chance:.2g})"
+    )
+
+
+def _notes(grid: Grid, standings: Standings) -> Iterator[str]:
+    yield (
+        "Ranked by the selection score, which chose each best skill and so flatters it; compared on"
+        " the test tasks (exact sign test over tasks, corrected for the number of comparisons)."
+    )
+    if standings.incomparable:
+        yield f"Not compared: {one_line(standings.incomparable)}."
+        return
+    told = [c for c in standings.combinations if c.tested]
+    if len(told) < 2:
+        if any(c.complete for c in standings.combinations):
+            yield "Nothing to compare: fewer than two combinations have test scores."
+        return
+    apart = [c.against for c in told if c.against and c.against.chance < LEVEL]
+    if not apart:
+        yield "All differences are within noise: on these tasks no combination is shown to be best."
+    else:
+        yield f"{count(len(apart), 'difference')} from the first is more than noise."
+    n = min(c.tested.n for c in told if c.tested)
+    gain = detectable_gain(n)
+    if gain is None:
+        yield f"{n} test tasks are too few to show which of two skills is better reliably."
+    else:
+        yield f"{n} test tasks show reliably a gain of {gain:.2f} or more, not less."
+    if len(grid.seeds) < 2:
+        yield (
+            "Each combination was trained with one seed: this compares the skills that came out,"
+            " not yet the settings. `seeds: [1, 2, 3]` would."
+        )
+
+
+def _document(place: int, combination: Combination) -> Document:
+    tested, against = combination.tested, combination.against
+    return {
+        "place": place if combination.complete else None,
+        "settings": dict(combination.settings),
+        "baseline_gate_score": combination.before,
+        "best_gate_score": combination.best,
+        "test": None
+        if tested is None
+        else {
+            "hard": tested.hard,
+            "low": tested.low,
+            "high": tested.high,
+            "n": tested.n,
+            "by_seed": list(tested.by_seed),
+        },
+        "against_first": None
+        if against is None
+        else {
+            "difference": against.difference,
+            "won": against.won,
+            "lost": against.lost,
+            "n": against.n,
+            "chance": against.chance,
+            "verdict": against.verdict.replace(" ", "_"),
+        },
+        "runs": [_run(result) for result in combination.results],
+    }
+
+
+def _run(result: Result) -> Document:
+    summary = summarise(result.view)
+    shown = ("exit_code", "baseline_gate_score", "best_gate_score", "best_selection_n",
+             "baseline_test_hard", "test_hard", "test_n", "test_scored", "usd_total",
+             "usd_unknown_calls", "rollouts_made", "rollouts_recalled")  # fmt: skip
+    return {
+        "run_id": result.trial.run_id,
+        "folder": str(result.trial.folder),
+        "seed": result.trial.seed,
+        "status": result.status,
+        "message": result.message or None,
+        **{key: summary[key] for key in shown},
+    }

@@ -1,0 +1,156 @@
+"""Grid files: what they say, and what is refused before anything is spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from skillopt_cli.compose.settings import Wishes
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.sweeps.grid import Grid, read_grid
+from skillopt_cli.sweeps.sections import Range
+from skillopt_cli.sweeps.trials import Maker, words
+
+USUAL = """\
+benchmark: searchqa
+preset: tiny
+fixed:
+  train.num_epochs: 1
+grid:
+  optimizer.learning_rate: [2, 4]
+  optimizer.lr-scheduler: [cosine, constant]
+seeds: [1, 2]
+"""
+SMALL = USUAL.replace("  optimizer.lr-scheduler: [cosine, constant]\n", "").replace("1, 2]", "1]")
+
+
+def grid(text: str, name: str = "rates.yaml") -> Grid:
+    path = Path(name)
+    path.write_text(text, encoding="utf-8")
+    return read_grid(path)
+
+
+def maker(text: str, **wishes: object) -> Maker:
+    return Maker(grid(text), Wishes(**wishes), {})  # type: ignore[arg-type]
+
+
+def refusal(text: str) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        Maker(grid(text), Wishes(), {}).all()
+    assert caught.value.hint or "(rates.yaml)" in caught.value.message
+    return caught.value
+
+
+def test_every_combination_is_trained_with_every_seed() -> None:
+    trials = maker(USUAL).all()
+    assert [words(t, grid(USUAL).axes) for t in trials[:3]] == [
+        "learning_rate=2, lr_scheduler=cosine, seed 1",
+        "learning_rate=2, lr_scheduler=cosine, seed 2",
+        "learning_rate=2, lr_scheduler=constant, seed 1",
+    ]
+    assert len({t.run_id for t in trials}) == len(trials) == 8
+    rates = {(t.config.optimizer.learning_rate, t.config.train.seed) for t in trials}
+    assert rates == {(2, 1), (2, 2), (4, 1), (4, 2)}
+    assert {t.config.train.num_epochs for t in trials} == {1}
+    assert {t.config.env.name for t in trials} == {"searchqa"}
+
+
+def test_all_runs_share_a_journal_unless_one_is_named() -> None:
+    shared = {t.config.run.cache_dir for t in maker(SMALL).all()}
+    assert shared == {str(Path("outputs/sweeps/rates").absolute())}
+    own = maker(SMALL, assignments=("run.cache_dir=mine",)).all()
+    assert {t.config.run.cache_dir for t in own} == {"mine"}
+
+
+def test_a_run_id_says_what_can_alter_a_score_and_nothing_else() -> None:
+    ids = [t.run_id for t in maker(SMALL).all()]
+    more = SMALL.replace("[2, 4]", "[1, 2, 4]").replace("seeds: [1]", "seeds: [2, 1]")
+    assert set(ids) < {t.run_id for t in maker(more).all()}
+    assert ids == [t.run_id for t in maker(SMALL, flags={"run.workers": 3}).all()]
+    other = maker(SMALL.replace("num_epochs: 1", "num_epochs: 2")).all()
+    assert not set(ids) & {t.run_id for t in other}
+
+
+def test_flags_win_over_what_is_fixed_and_may_not_touch_what_varies() -> None:
+    trials = maker(SMALL, flags={"train.num_epochs": 3}).all()
+    assert {t.config.train.num_epochs for t in trials} == {3}
+    for key, value in (("optimizer.learning_rate", 1), ("train.seed", 1)):
+        with pytest.raises(ConfigError, match=f"`{key}` is set on the command line"):
+            maker(SMALL, flags={key: value})
+    with pytest.raises(ConfigError, match="lr_scheduler"):
+        maker(USUAL, assignments=("optimizer.lr-scheduler=linear",))
+
+
+def test_a_grid_wins_over_variables() -> None:
+    variables = {"SKILLOPT_OPTIMIZER__LEARNING_RATE": "7", "SKILLOPT_TRAIN__NUM_EPOCHS": "7"}
+    trials = Maker(grid(SMALL), Wishes(), variables).all()
+    assert {t.config.optimizer.learning_rate for t in trials} == {2, 4}
+    assert {t.config.train.num_epochs for t in trials} == {1}
+
+
+def test_values_are_read_by_what_their_key_wants() -> None:
+    text = SMALL.replace("optimizer.learning_rate: [2, 4]", "env.editable: [[a, b], null]")
+    text = text.replace("num_epochs: 1", "num_epochs: 1\n  model.target.name: 007")
+    trials = maker(text).all()
+    assert {t.config.env.editable for t in trials} == {("a", "b"), None}
+    assert words(trials[1]).startswith("env.editable=unset")
+    assert {t.config.model.target.name for t in trials} == {"007"}
+
+
+def test_a_configuration_file_is_looked_for_beside_the_grid() -> None:
+    Path("sub").mkdir()
+    Path("sub/base.yaml").write_text("train:\n  batch_size: 3\n", encoding="utf-8")
+    text = SMALL.replace("preset: tiny", "preset: tiny\nconfig: base.yaml")
+    trials = Maker(grid(text, "sub/rates.yaml"), Wishes(), {}).all()
+    assert {t.config.train.batch_size for t in trials} == {3}
+
+
+def test_a_search_takes_bounds() -> None:
+    found = grid("grid:\n  optimizer.learning_rate: {low: 1, high: 8, log: true}\nsearch: {}\n")
+    (axis,) = found.axes
+    assert isinstance(axis.values, Range)
+    assert axis.values.whole and axis.values.log
+    assert found.size == 20
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("grid:", "grids:", "unknown key `grids`"),
+        ("[2, 4]", "[]", "needs a list of values"),
+        ("[2, 4]", "2", "needs a list of values"),
+        ("[2, 4]", "[2, 2]", "lists `2` twice"),
+        ("[2, 4]", "{low: 1, high: 4}", "no `search`"),
+        ("[2, 4]", "[2, 0]", "`optimizer.learning_rate` (rates.yaml) must be at least 1"),
+        ("optimizer.learning_rate", "optimizer.learning_rte", "unknown configuration key"),
+        ("optimizer.learning_rate", "learning_rate", "not of the form section.key"),
+        ("optimizer.learning_rate", "train.seed", "cannot be part of the grid"),
+        ("optimizer.learning_rate", "env.name", "cannot be part of the grid"),
+        ("optimizer.learning_rate", "train.num_epochs", "in `grid` and in `fixed`"),
+        ("optimizer.learning_rate", "run.workers", "are the same run"),
+        ("seeds: [1, 2]", "seeds: [1, 1]", "stands twice"),
+        ("seeds: [1, 2]", "seeds: one", "`seeds` must be"),
+        ("train.num_epochs: 1", "train.seed: 1", "`train.seed` is fixed"),
+        ("benchmark: searchqa", "", "no benchmark is named"),
+        ("benchmark: searchqa", "benchmark: nowhere", "nowhere"),
+        ("preset: tiny", "name: a/b", "no name for a sweep"),
+        ("preset: tiny", "caps: {max_usd: 0}", "`caps.max_usd` must be above 0"),
+        ("preset: tiny", "search: {prune: true}", "cannot judge a combination by one of its 2"),
+        ("preset: tiny", "search: {sampler: magic}", "`search.sampler` must be"),
+    ],
+)
+def test_what_cannot_be_is_said_by_name(old: str, new: str, said: str) -> None:
+    assert old in USUAL
+    assert said in refusal(USUAL.replace(old, new)).message
+
+
+def test_bounds_that_hold_nothing_are_refused() -> None:
+    for bounds in ("{low: 4, high: 1}", "{low: 0, high: 1, log: true}", "{low: 1}"):
+        text = f"grid:\n  optimizer.learning_rate: {bounds}\nsearch: {{}}\n"
+        assert "optimizer.learning_rate" in refusal(text).message
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"there is no grid file gone\.yaml"):
+        read_grid(Path("gone.yaml"))

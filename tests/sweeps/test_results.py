@@ -1,0 +1,188 @@
+"""Ranking and comparing: by selection scores, on the same test tasks, with what luck allows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sweep_rig import finished, stopped, trial
+
+from skillopt_cli.core.events import TestMeasured
+from skillopt_cli.core.luck import interval, sign_test
+from skillopt_cli.sweeps.crew import Ended
+from skillopt_cli.sweeps.grid import Grid
+from skillopt_cli.sweeps.report import sweep_document, sweep_page
+from skillopt_cli.sweeps.results import Standings, standings
+from skillopt_cli.sweeps.schedule import Outcome
+from skillopt_cli.sweeps.sections import Caps
+from skillopt_cli.sweeps.spending import Purse
+from skillopt_cli.sweeps.trials import Trial
+from skillopt_cli.ui.page import as_markdown
+from skillopt_cli.ui.view import RunView
+
+GRID = Grid(Path("g.yaml"), "g", "b", "", None, (), (), (), Caps(), None)
+
+
+class Runs:
+    """Finished runs whose marks on test tasks are given."""
+
+    def __init__(self) -> None:
+        self.trials: list[Trial] = []
+        self.views: dict[str, RunView] = {}
+
+    def add(
+        self, name: str, best: float, marks: Sequence[float | None], *, seed: int | None = None
+    ) -> None:
+        made = trial(name, seed)
+        made = replace(made, run_id=name if seed is None else f"{name}-{seed}")
+        known = [mark for mark in marks if mark is not None]
+        mean = sum(known) / len(known)
+        test = TestMeasured("best", "x", mean, mean, len(known), len(marks))
+        self.trials.append(made)
+        self.views[made.run_id] = replace(finished(best=best), tests={"best": test})
+        folder = made.folder / "test" / "best"
+        folder.mkdir(parents=True)
+        rows = [json.dumps({"id": f"t{i}", "hard": mark}) for i, mark in enumerate(marks)]
+        (folder / "results.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+        self.manifest(made, {f"t{i}": "x" for i in range(len(marks))})
+
+    def manifest(self, made: Trial, test: dict[str, str]) -> None:
+        parts = ("config", "benchmark", "target", "optimizer", "seed_skill", "prompts")
+        document = {**dict.fromkeys(parts, ""), "splits": {"test": test}}
+        (made.folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
+
+    def standings(self, outcome: Outcome | None = None) -> Standings:
+        read = {t.folder: self.views.get(t.run_id, RunView()) for t in self.trials}
+        return standings(self.trials, outcome or Outcome(), read.__getitem__)
+
+
+@pytest.fixture
+def runs() -> Runs:
+    return Runs()
+
+
+def page(found: Standings) -> str:
+    return as_markdown(sweep_page(GRID, found, Purse(())))
+
+
+def order(found: Standings) -> list[str]:
+    return [c.settings[0][1] for c in found.combinations]
+
+
+def test_the_selection_score_ranks_and_the_test_judges(runs: Runs) -> None:
+    runs.add("a", 0.5, [1.0] * 8 + [0.0] * 2)
+    runs.add("b", 0.7, [0.0] * 8 + [1.0] * 2)
+    found = runs.standings()
+    assert order(found) == ["b", "a"]
+    first, second = found.combinations
+    assert first.against is None
+    against = second.against
+    assert against is not None
+    assert (against.won, against.lost, against.n) == (8, 2, 10)
+    assert against.difference == pytest.approx(0.6)
+    assert against.chance == sign_test(8, 2)
+    assert against.verdict == "within noise"
+    assert "All differences are within noise" in page(found)
+
+
+def test_a_difference_beyond_luck_is_said_with_its_side(runs: Runs) -> None:
+    runs.add("a", 0.7, [1.0] * 12)
+    runs.add("b", 0.6, [0.0] * 12)
+    runs.add("c", 0.5, [1.0] * 11 + [0.0])
+    found = runs.standings()
+    verdicts = [c.against.verdict for c in found.combinations if c.against]
+    assert verdicts == ["worse", "within noise"]
+    assert "1 difference from the first is more than noise" in page(found)
+    # Two looks were taken, so each chance counts for more.
+    assert found.combinations[1].against.chance == pytest.approx(2 * sign_test(0, 12))  # type: ignore[union-attr]
+
+
+def test_a_better_test_than_the_first_is_not_hidden(runs: Runs) -> None:
+    runs.add("a", 0.7, [0.0] * 12)
+    runs.add("b", 0.6, [1.0] * 12)
+    second = runs.standings().combinations[1]
+    assert second.against and second.against.verdict == "better"
+
+
+def test_the_task_is_the_unit_however_many_seeds(runs: Runs) -> None:
+    for seed in (1, 2, 3):
+        runs.add("a", 0.6, [1.0, 0.0, 1.0, 0.0], seed=seed)
+        runs.add("b", 0.5, [1.0, 0.0, 0.0, 0.0], seed=seed)
+    first, second = runs.standings().combinations
+    assert first.tested and second.tested and second.against
+    assert (first.tested.n, first.tested.hard) == (4, 0.5)
+    assert (first.tested.low, first.tested.high) == interval(0.5, 4)
+    assert first.tested.by_seed == (0.5, 0.5, 0.5)
+    assert (second.against.won, second.against.lost) == (0, 1)
+
+
+def test_seeds_are_averaged_within_a_task(runs: Runs) -> None:
+    runs.add("a", 0.8, [1.0, 0.0], seed=1)
+    runs.add("a", 0.4, [0.0, 0.0], seed=2)
+    (only,) = runs.standings().combinations
+    assert only.tested and only.tested.marks == {"t0": 0.5, "t1": 0.0}
+    assert only.best == pytest.approx(0.6)
+    assert "0.25 (0.00-0.50)" in page(runs.standings())
+
+
+def test_broken_tasks_are_left_out_on_both_sides(runs: Runs) -> None:
+    runs.add("a", 0.7, [1.0, None, 1.0])
+    runs.add("b", 0.6, [None, 0.0, 0.0])
+    second = runs.standings().combinations[1]
+    assert second.against and (second.against.n, second.against.lost) == (1, 1)
+
+
+def test_what_is_not_finished_stands_last_and_is_not_compared(runs: Runs) -> None:
+    runs.add("a", 0.9, [1.0, 1.0], seed=1)
+    runs.trials.append(replace(trial("a", 2), run_id="a-2"))
+    runs.add("b", 0.5, [1.0, 0.0], seed=1)
+    runs.add("b", 0.5, [1.0, 0.0], seed=2)
+    runs.trials.append(replace(trial("c", 1), run_id="c-1"))
+    runs.views["c-1"] = stopped(4, 130)
+    found = runs.standings(Outcome(failures={"a-2": Ended(runs.trials[1], 4, "no key")}))
+    assert order(found) == ["b", "a", "c"]
+    assert [c.tested is not None for c in found.combinations] == [True, False, False]
+    said = page(found)
+    assert "1 of 2: 1 failed" in said and "interrupted" in said
+    assert "a-2: no key" in said
+    assert "fewer than two combinations have test scores" in said
+
+
+def test_other_tasks_are_not_compared(runs: Runs) -> None:
+    runs.add("a", 0.9, [1.0, 1.0])
+    runs.add("b", 0.5, [1.0, 0.0])
+    runs.manifest(runs.trials[1], {"t0": "x", "t1": "another text"})
+    found = runs.standings()
+    assert all(c.against is None for c in found.combinations)
+    assert "do not have the same test tasks" in found.incomparable
+    assert "Not compared" in page(found)
+
+
+def test_a_best_skill_that_reads_like_the_seed_has_the_seed_s_marks(runs: Runs) -> None:
+    runs.add("a", 0.5, [1.0, 0.0])
+    folder = runs.trials[0].folder / "test"
+    (folder / "best").rename(folder / "seed")
+    (only,) = runs.standings().combinations
+    assert only.tested and only.tested.hard == 0.5
+
+
+def test_one_seed_is_said_to_compare_skills_only(runs: Runs) -> None:
+    runs.add("a", 0.9, [1.0, 1.0])
+    runs.add("b", 0.5, [1.0, 0.0])
+    assert "trained with one seed" in page(runs.standings())
+
+
+def test_the_document_holds_what_the_page_shows(runs: Runs) -> None:
+    runs.add("a", 0.9, [1.0] * 6)
+    runs.add("b", 0.5, [0.0] * 6)
+    document = sweep_document(GRID, runs.standings(), Purse(()), 0)
+    first, second = document["combinations"]
+    assert json.loads(json.dumps(document)) == document
+    assert first["place"] == 1 and first["against_first"] is None
+    assert second["against_first"]["verdict"] == "worse"
+    assert second["test"]["n"] == 6
+    assert [run["run_id"] for run in second["runs"]] == ["b"]
+    assert document["finished"] is True

@@ -1,0 +1,182 @@
+"""What is begun when, with how much of the caps; and what is left when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from sweep_rig import Rig, finished, stopped, trial, view
+
+from skillopt_cli.core.caps import Cap
+from skillopt_cli.store.lock import lock_run
+from skillopt_cli.sweeps import schedule
+from skillopt_cli.sweeps.schedule import Outcome, Schedule
+from skillopt_cli.sweeps.sources import Listed
+from skillopt_cli.sweeps.spending import Purse
+from skillopt_cli.sweeps.trials import Trial
+from skillopt_cli.ui.view import RunView
+
+
+def carried_out(rig: Rig, *trials: Trial, max_calls: float | None = None) -> tuple[Outcome, Purse]:
+    purse = Purse((Cap("max_calls", max_calls),) if max_calls else ())
+    listed = Schedule(Listed(trials), rig, purse, rig.read, rig)
+    return listed.carry_out(), purse
+
+
+def names(rig: Rig) -> list[str]:
+    return [name for name, _ in rig.begun]
+
+
+def test_finished_runs_are_kept_and_others_taken_up() -> None:
+    rig = Rig(views={"a": finished(10), "b": stopped(3, 130)})
+    outcome, _ = carried_out(rig, trial("a"), trial("b"), trial("c"))
+    assert names(rig) == ["b", "c"]
+    assert outcome == Outcome()
+    assert rig.told == [
+        ("kept", "1"),
+        *(("resumed", "b"), ("finished", "b"), ("started", "c"), ("finished", "c")),
+    ]
+
+
+def test_slots_are_filled_once_the_seed_is_measured() -> None:
+    rig = Rig(slots=2)
+    carried_out(rig, trial("a"), trial("b"), trial("c"))
+    assert names(rig) == ["a", "b", "c"]
+    assert rig.together == 2
+    # The first one alone: it had no baseline before it ended.
+    assert rig.told[:2] == [("started", "a"), ("finished", "a")]
+
+
+def test_the_others_begin_as_soon_as_the_first_has_a_baseline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(schedule, "_LOOK", -1.0)
+    rig = Rig(slots=2)
+    calls = iter(range(9))
+
+    def wait() -> list[object]:
+        if next(calls) == 0:
+            rig.views["a"] = view(4)
+            return []
+        return Rig.wait(rig)  # type: ignore[return-value]
+
+    rig.wait = wait  # type: ignore[method-assign, assignment]
+    carried_out(rig, trial("a"), trial("b"))
+    assert rig.told[:2] == [("started", "a"), ("started", "b")]
+
+
+def test_a_failed_run_does_not_stop_the_others() -> None:
+    rig = Rig(codes={"a": 4})
+    outcome, _ = carried_out(rig, trial("a"), trial("b"))
+    assert names(rig) == ["a", "b"]
+    assert outcome.failures["a"].code == 4
+    assert not outcome.short and not outcome.interrupted
+
+
+def test_caps_hold_for_all_runs_together() -> None:
+    rig = Rig(needs={"a": 40, "b": 40, "c": 40})
+    outcome, purse = carried_out(rig, trial("a"), trial("b"), trial("c"), max_calls=100)
+    assert rig.begun == [("a", 100), ("b", 60), ("c", 20)]
+    assert outcome.short
+    assert purse.spent("max_calls") == 100
+
+
+def test_what_earlier_sweeps_used_counts() -> None:
+    rig = Rig(views={"a": finished(70), "b": stopped(20, 130)}, needs={"b": 25})
+    carried_out(rig, trial("a"), trial("b"), trial("c"), max_calls=100)
+    assert rig.begun == [("b", 30), ("c", 5)]
+
+
+def test_runs_at_work_share_what_is_left() -> None:
+    rig = Rig(slots=2, views={"a": finished(10)}, needs={"b": 30, "c": 60})
+    outcome, purse = carried_out(rig, trial("a"), trial("b"), trial("c"), max_calls=110)
+    # Half of the hundred each; what b leaves over goes to c, which had not enough.
+    assert rig.begun == [("b", 50), ("c", 50), ("c", 70)]
+    assert rig.together == 2
+    assert not outcome.short
+    assert purse.spent("max_calls") == 100
+
+
+def test_nothing_is_begun_while_a_run_waits_for_its_rest() -> None:
+    rig = Rig(needs={"a": 200})
+    outcome, _ = carried_out(rig, trial("a"), trial("b"), max_calls=100)
+    assert names(rig) == ["a"]
+    assert outcome.short
+
+
+def test_a_cap_of_a_run_stops_that_run_only() -> None:
+    rig = Rig(needs={"a": 50})
+    outcome, _ = carried_out(rig, trial("a", max_calls=20), trial("b"), max_calls=100)
+    assert rig.begun == [("a", 20), ("b", 80)]
+    assert outcome.short
+
+
+def test_a_run_that_another_process_holds_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = trial("a")
+    held.folder.mkdir(parents=True)
+    (held.folder / "config.yaml").write_text("", encoding="utf-8")
+    rig = Rig(slots=1)
+    lock = lock_run(held.folder)
+    lock.__enter__()
+
+    def other_process_ends(seconds: float) -> None:
+        rig.views["a"] = finished(10)
+        lock.__exit__(None, None, None)
+
+    monkeypatch.setattr(schedule.time, "sleep", other_process_ends)
+    outcome, _ = carried_out(rig, held, trial("b"))
+    assert names(rig) == ["b"]
+    assert ("held", "a") in rig.told and ("finished", "a") in rig.told
+    assert outcome == Outcome()
+
+
+def test_what_a_run_left_that_had_not_begun_is_cleared_away() -> None:
+    begun = trial("a")
+    begun.folder.mkdir(parents=True)
+    (begun.folder / "run.lock").write_text("1\n", encoding="ascii")
+    rig = Rig()
+    carried_out(rig, begun)
+    assert names(rig) == ["a"]
+    assert not begun.folder.exists()
+
+
+def test_the_first_interrupt_stops_runs_and_begins_none() -> None:
+    rig = Rig(slots=2, views={"a": finished()})
+    presses = iter([KeyboardInterrupt])
+
+    def press() -> None:
+        for kind in presses:
+            raise kind
+
+    rig.on_wait = press
+    outcome, _ = carried_out(rig, trial("a"), trial("b"), trial("c"), trial("d"))
+    assert sorted(rig.stopped) == ["b", "c"]
+    assert names(rig) == ["b", "c"]
+    assert outcome.interrupted and not outcome.failures
+
+
+class Dropping(Listed):
+    """Gives up a run at its first look at it."""
+
+    watches = True
+
+    def dropped(self, trial: Trial, view: RunView) -> bool:
+        return trial.run_id == "b"
+
+
+def test_a_run_that_is_given_up_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "_LOOK", -1.0)
+    rig = Rig(slots=2, views={"a": finished()})
+    rounds = iter(range(9))
+    end: Callable[[], object] = rig.wait
+
+    def wait() -> object:
+        return [] if next(rounds) == 0 else end()
+
+    rig.wait = wait  # type: ignore[method-assign, assignment]
+    source = Dropping([trial("a"), trial("b"), trial("c")])
+    outcome = Schedule(source, rig, Purse(()), rig.read, rig).carry_out()
+    assert rig.stopped == ["b"]
+    assert outcome == replace(Outcome(), dropped={"b"})
+    assert ("dropped", "b") in rig.told and ("finished", "c") in rig.told
