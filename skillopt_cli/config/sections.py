@@ -250,6 +250,17 @@ class RunSection(Section):
     max_minutes: float | None = Field(None, gt=0)
     """Most minutes of work, those before a resume included."""
 
+    trackers: tuple[str, ...] = ()
+    """Where the numbers of the run are sent as well: mlflow, wandb, tensorboard, otel; as a list or
+    with spaces between them."""
+
+    @field_validator("trackers", mode="before")
+    @classmethod
+    def _read_words(cls, value: Any) -> Any:
+        words = value.split() if isinstance(value, str) else value
+        # Named twice, in a file and by a flag, is named.
+        return tuple(dict.fromkeys(words)) if isinstance(words, list | tuple) else words
+
     @field_validator("readable")
     @classmethod
     def _paths_that_stay(cls, value: str) -> str:
