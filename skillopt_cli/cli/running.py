@@ -20,7 +20,7 @@ from skillopt_cli.cli.errors import unusable
 from skillopt_cli.compose.build import Order, composed
 from skillopt_cli.compose.folder import CRASH
 from skillopt_cli.compose.secrets import Secrets
-from skillopt_cli.compose.tracking import tracked
+from skillopt_cli.compose.tracking import tracking
 from skillopt_cli.control.server import listening
 from skillopt_cli.core.errors import Interrupted, SkillOptError
 from skillopt_cli.core.events import CONTROL, Degraded
@@ -61,10 +61,10 @@ def carry_out(
     lines = JsonLines(sys.stdout) if as_json else None
     document: dict[str, Any] = {}
     try:
+        trackers = tracking(folder, order)
         with (
             _shown(folder, order, lines) as shown,
-            tracked(folder, order) as tracking,
-            composed(folder, shown.heard_by(tracking.observers)) as (session, control),
+            composed(folder, shown.heard_by(trackers.observers)) as (session, control),
         ):
             try:
                 place = _Place(folder, control, session.run.emit)
@@ -72,7 +72,7 @@ def carry_out(
             finally:
                 document = _write_summary(folder)
                 if document:
-                    tracking.close(document, session.run.emit)
+                    trackers.close(document, session.run.emit, _aside)
                 if lines is not None and document:
                     lines.close(document)
     except Interrupted as error:
@@ -86,6 +86,10 @@ def carry_out(
             raise unusable(error) from None
         raise _crash(folder, secrets, error) from None
     return result, document
+
+
+def _aside(text: str) -> None:
+    typer.echo(text, err=True)
 
 
 def _again(folder: Path, order: Order) -> str:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from skillopt_cli.compose import tracker_host
 from skillopt_cli.compose.build import Order
 from skillopt_cli.compose.folder import CONFIG, anchored
 from skillopt_cli.compose.secrets import Secrets
-from skillopt_cli.config.environment import lent
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import SubscriberDropped
 from skillopt_cli.engine.bus import Subscriber
@@ -23,10 +23,12 @@ from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.scribe import HISTORY
 from skillopt_cli.trackers.courier import Courier
 from skillopt_cli.trackers.following import Follower, numbers
+from skillopt_cli.trackers.hosting import Host, HostedTracker, TrackerFailed
 
 FOLDER = "trackers"
-CLOSING_SECONDS = 60.0
-"""How long the end of a run waits for its trackers, all together."""
+PATIENCE_SECONDS = 2.0
+CLOSING_SECONDS = 120.0
+"""How long the end of a run waits for its trackers, first silently."""
 _FILES = ("best_skill.md", "best_skill", CONFIG, HISTORY, "summary.json")
 
 
@@ -47,14 +49,30 @@ class Tracking:
         """Who is to be told the run's facts."""
         return [Subscriber(courier.name, courier) for courier in self._couriers]
 
-    def close(self, summary: Mapping[str, Any], emit: Emit) -> None:
-        """Give the trackers the summary, wait for them, and state which of them failed."""
+    def close(self, summary: Mapping[str, Any], emit: Emit, tell: Callable[[str], None]) -> None:
+        """Give the trackers the summary, wait for them, and state which of them failed.
+
+        Args:
+            tell: is told when that takes a while, and of whom.
+        """
         for courier in self._couriers:
             courier.seal(partial(self._closing, summary))
-        until = time.monotonic() + CLOSING_SECONDS
+        if slow := self._wait(PATIENCE_SECONDS):
+            tell(f"waiting for {' and '.join(slow)}")
+            self._wait(CLOSING_SECONDS)
         for courier in self._couriers:
-            if failure := courier.wait(max(0.0, until - time.monotonic())):
-                emit(SubscriberDropped(courier.name, failure))
+            if failure := courier.give_up():
+                # As the bus says it of one that fails earlier.
+                emit(SubscriberDropped(courier.name, f"{TrackerFailed.__name__}: {failure}"))
+
+    def _wait(self, seconds: float) -> list[str]:
+        """Wait for all trackers together; the names of those that are not done then."""
+        until = time.monotonic() + seconds
+        return [
+            courier.name
+            for courier in self._couriers
+            if not courier.wait(max(0.0, until - time.monotonic()))
+        ]
 
     def _closing(self, summary: Mapping[str, Any], follower: Follower) -> Closing:
         return Closing(
@@ -74,8 +92,7 @@ class Tracking:
         return path.exists() and all(self._secrets.hide(text) == text for text in texts)
 
 
-@contextmanager
-def tracked(folder: Path, order: Order) -> Iterator[Tracking]:
+def tracking(folder: Path, order: Order) -> Tracking:
     """The trackers that the configuration names.
 
     Raises:
@@ -85,12 +102,7 @@ def tracked(folder: Path, order: Order) -> Iterator[Tracking]:
     for spec in specs:
         _check(spec)
     secrets = Secrets.of(order.environment, order.config)
-    variables: dict[str, str] = {}
-    for spec in specs:
-        variables |= {**spec.calm, **_own(spec, order.environment)}
-    couriers = [_courier(spec, folder, order, secrets) for spec in specs]
-    with lent(variables):
-        yield Tracking(folder, couriers, secrets)
+    return Tracking(folder, [_courier(spec, folder, order, secrets) for spec in specs], secrets)
 
 
 def _check(spec: TrackerSpec) -> None:
@@ -101,13 +113,9 @@ def _check(spec: TrackerSpec) -> None:
         )
 
 
-def _own(spec: TrackerSpec, environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables a tracker's library reads."""
-    return {name: value for name, value in environment.items() if name.startswith(spec.variables)}
-
-
 def _courier(spec: TrackerSpec, folder: Path, order: Order, secrets: Secrets) -> Courier:
     settings = _hidden(anchored(order.config).model_dump(mode="json", exclude_none=True), secrets)
+    own = {n: v for n, v in order.environment.items() if n.startswith(spec.variables)}
 
     def describe(follower: Follower) -> TrackedRun:
         return TrackedRun(
@@ -115,14 +123,27 @@ def _courier(spec: TrackerSpec, folder: Path, order: Order, secrets: Secrets) ->
             name=folder.name,
             benchmark=order.config.env.name,
             began=follower.began,
-            folder=folder / FOLDER / spec.name,
-            home=folder.parent.parent,
+            folder=(folder / FOLDER / spec.name).absolute(),
+            home=folder.absolute().parents[1],
             settings=settings,
-            environment=_own(spec, order.environment),
+            environment=own,
         )
 
+    host = Host(
+        # Without -P, a folder that is named like the library could be taken for it.
+        (sys.executable, "-P", "-m", tracker_host.__name__, spec.name),
+        {**spec.calm, **_without_model_keys(order)},
+        spec.speaks(own),
+    )
     follower, backlog = _followed(folder)
-    return Courier(spec, describe, follower, backlog, secrets.hide)
+    return Courier(HostedTracker(spec.name, host), describe, follower, backlog, secrets.hide)
+
+
+def _without_model_keys(order: Order) -> dict[str, str]:
+    model = order.config.model
+    roles = (model, model.optimizer, model.target, model.judge)
+    keys = {role.api_key_env for role in roles}
+    return {name: value for name, value in order.environment.items() if name not in keys}
 
 
 def _followed(folder: Path) -> tuple[Follower, list[Point]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from dotenv import dotenv_values
@@ -31,18 +30,3 @@ def read_environment(folder: Path | None = None) -> Mapping[str, str]:
         ) from None
     merged = {**written, **{k: v for k, v in os.environ.items() if v}}
     return {name: value for name, value in merged.items() if value}
-
-
-@contextmanager
-def lent(variables: Mapping[str, str]) -> Iterator[None]:
-    """Have these variables in the environment for a while, for libraries that read them there.
-
-    Those that are set already keep their values.
-    """
-    absent = {name: value for name, value in variables.items() if not os.environ.get(name)}
-    os.environ.update(absent)
-    try:
-        yield
-    finally:
-        for name in absent:
-            os.environ.pop(name, None)

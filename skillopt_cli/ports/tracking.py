@@ -54,7 +54,7 @@ class TrackedRun:
         folder: where the tracker may keep files of this run; it may not exist yet.
         home: a folder for what several runs share.
         settings: the configuration by section, without any key.
-        environment: variables by name, the real environment over `.env`.
+        environment: the variables its library reads, the real environment over `.env`.
     """
 
     identity: str
@@ -90,9 +90,9 @@ class Closing:
 
 
 class Tracker(Protocol):
-    """Keeps or sends a run's numbers. One thread of its own calls it: it may take its time.
+    """Keeps or sends a run's numbers. It has a process of its own and may take its time.
 
-    Whatever it raises drops it for the rest of the process; the run goes on.
+    Whatever it raises drops it for the rest of the run's process; the run goes on.
     """
 
     @property
@@ -117,11 +117,12 @@ class TrackerSpec:
     """What an entry point of the group `skillopt.trackers` holds.
 
     Attributes:
-        open: begins a run, or takes up the one of the same identity; also called on that thread.
+        open: begins a run, or takes up the one of the same identity; called in that process.
         extra: the pip extra that brings its packages, if any.
         missing: what of those is absent on this machine; empty when ready.
-        variables: beginnings of the names of the variables its library reads in the environment.
-        calm: values for some of these, unless they are set, that keep it from talking to others.
+        variables: beginnings of the names of the variables its library reads.
+        calm: values for some of these, unless they are set, that keep it from reporting on itself.
+        speaks: whether it is asked, by its variables, to write on standard error.
     """
 
     name: str
@@ -131,3 +132,4 @@ class TrackerSpec:
     missing: Callable[[], str] = lambda: ""
     variables: tuple[str, ...] = ()
     calm: Mapping[str, str] = field(default_factory=dict)
+    speaks: Callable[[Mapping[str, str]], bool] = lambda environment: False

@@ -8,30 +8,54 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import Full, Queue
 from threading import Thread
+from typing import Protocol
 
 from skillopt_cli.core.events import Stamped
-from skillopt_cli.ports import Closing, Point, TrackedRun, Tracker, TrackerSpec
+from skillopt_cli.ports import Closing, Point, TrackedRun
 from skillopt_cli.store.files import replace_text
 from skillopt_cli.trackers.following import Follower
+from skillopt_cli.trackers.hosting import TrackerFailed
 
 WAITING = 1000
 """Points that may wait for a slow tracker before it is given up."""
 NOTHING_SENT = -1
 
 
-class TrackerFailed(Exception):
-    """A tracker is of no use any more; the message holds no key."""
+class Carrier(Protocol):
+    """The way to a tracker, as `HostedTracker` is one; every method may take its time and raise."""
+
+    name: str
+
+    def open(self, run: TrackedRun) -> str:
+        """Open the tracker; returns its place."""
+        ...
+
+    def record(self, point: Point) -> None:
+        """Have a step taken."""
+        ...
+
+    def close(self, closing: Closing) -> None:
+        """Have the ending taken."""
+        ...
+
+    def end(self) -> None:
+        """Leave nothing behind; called last, whatever happened."""
+        ...
+
+    def kill(self) -> None:
+        """End a call at work; the only one that may be called on another thread."""
+        ...
 
 
 class Courier:
     """An observer: hearing a fact costs a fold and never a wait.
 
-    The tracker is opened, told and closed on a thread of the courier's own. Its failure is raised
+    The tracker is opened, told and closed on a thread of the courier's own. A failure is raised
     when the next fact is heard, so that the bus drops the courier and states it. Which steps were
     sent is noted in the run folder, so that a later process goes on from there.
 
     Args:
-        spec: the tracker.
+        carrier: the way to the tracker.
         describe: makes what the tracker is told of the run, once its first fact is known.
         follower: has folded what earlier processes logged.
         backlog: the points of that.
@@ -40,14 +64,14 @@ class Courier:
 
     def __init__(
         self,
-        spec: TrackerSpec,
+        carrier: Carrier,
         describe: Callable[[Follower], TrackedRun],
         follower: Follower,
         backlog: Sequence[Point],
         hide: Callable[[str], str],
     ) -> None:
-        self.name = f"tracker {spec.name}"
-        self._spec = spec
+        self.name = f"tracker {carrier.name}"
+        self._carrier = carrier
         self._describe = describe
         self._follower = follower
         self._backlog = list(backlog)
@@ -83,40 +107,50 @@ class Courier:
             except Full:
                 self._failure = f"{WAITING} steps wait to be sent"
 
-    def wait(self, seconds: float) -> str:
-        """Wait for the end; returns why the tracker failed, if nobody was told, else ""."""
+    def wait(self, seconds: float) -> bool:
+        """Wait until the tracker is closed or has failed; returns whether that is so."""
         if self._thread is not None and not self._failure:
             self._thread.join(seconds)
-            if self._thread.is_alive() and not self._failure:
-                self._failure = "it had not taken everything when the run had ended"
+            return not self._thread.is_alive()
+        return True
+
+    def give_up(self) -> str:
+        """Expect no more of it; returns why it failed if nobody was told of that, else ""."""
+        if self._thread is not None and self._thread.is_alive():
+            self._failure = self._failure or "it had not taken everything when the run had ended"
+            self._carrier.kill()
+            self._thread.join()
         untold = "" if self._told else self._failure
         self._told = True
         return untold
 
     def _set_out(self, run: TrackedRun) -> None:
-        # A daemon: a tracker that hangs keeps no program from ending.
         self._thread = Thread(target=self._travel, args=(run,), name=self.name, daemon=True)
         self._thread.start()
 
     def _travel(self, run: TrackedRun) -> None:
         try:
-            self._deliver(self._spec.open(run), run.folder.parent / f"{self._spec.name}.json")
-        # A foreign library may fail in any way, and the run goes on without it.
+            place = self._carrier.open(run)
+            self._deliver(SentLog(run.folder.with_suffix(".json"), place))
+        except TrackerFailed as error:
+            self._failure = self._failure or self._hide(str(error))
+        # Whatever else goes wrong on the way, the run goes on without the tracker.
         except Exception as error:
             what = " ".join(f"{type(error).__name__}: {error}".split())
-            self._failure = self._hide(what)
+            self._failure = self._failure or self._hide(what)
+        finally:
+            self._carrier.end()
 
-    def _deliver(self, tracker: Tracker, path: Path) -> None:
-        log = SentLog(path, tracker.place)
+    def _deliver(self, log: SentLog) -> None:
         for point in self._backlog:
             if point.step > log.sent:
-                tracker.record(point)
+                self._carrier.record(point)
                 log.note(point.step)
         self._backlog.clear()
         while isinstance(letter := self._letters.get(), Point):
-            tracker.record(letter)
+            self._carrier.record(letter)
             log.note(letter.step)
-        tracker.close(letter)
+        self._carrier.close(letter)
 
 
 class SentLog:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from skillopt_cli.core.events import (
 from skillopt_cli.ports import Point, StageTime
 from skillopt_cli.store.history import History, Record, rounded
 
+_NAME = re.compile(r"[A-Za-z0-9._-]+\Z")
 _StageKey = tuple[int, str, str]
 
 
@@ -142,9 +144,14 @@ def _identity(run_id: str, began: float) -> str:
 
 
 def numbers(record: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """The numbers of a JSON document by name; see `Point.values`."""
+    """The numbers of a JSON document by name; see `Point.values`.
+
+    What counts under a text, such as a reason, is left out: a name is letters, digits, . _ and -.
+    """
     found: dict[str, float] = {}
     for key, value in record.items():
+        if not _NAME.match(key):
+            continue
         name = f"{prefix}{key}"
         match value:
             case bool() | int() | float():

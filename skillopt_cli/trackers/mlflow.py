@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeVar
@@ -36,8 +35,6 @@ class MlflowTracker:
     """One run of an MLflow experiment."""
 
     def __init__(self, run: TrackedRun) -> None:
-        # What it says while it makes its tables would stand in the middle of the display.
-        logging.getLogger("mlflow").setLevel(logging.ERROR)
         local = not run.environment.get("MLFLOW_TRACKING_URI")
         run.home.mkdir(parents=True, exist_ok=True)
         home = run.home.absolute()

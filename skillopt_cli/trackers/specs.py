@@ -81,4 +81,5 @@ OTEL = TrackerSpec(
     extra="otel",
     missing=_missing("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
     variables=("OTEL_",),
+    speaks=lambda environment: environment.get("OTEL_TRACES_EXPORTER") == "console",
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import wandb
 
 from skillopt_cli.ports import Closing, Point, TrackedRun
@@ -19,7 +22,6 @@ class WandbTracker:
         entity = run.environment.get("WANDB_ENTITY")
         server = run.environment.get("WANDB_BASE_URL", "")
         self.place = " ".join((mode, server, entity or "", project))
-        self._folder = run.folder.parent.parent
         # A process is not described beyond what is stated here: neither its command line, code
         # and repository nor the machine it runs on.
         settings = wandb.Settings(
@@ -49,14 +51,24 @@ class WandbTracker:
 
     def record(self, point: Point) -> None:
         """Take a step as the row of that number."""
-        self._run.log({**point.values, **point.texts}, step=point.step)
+        row = {**point.values, **point.texts, "_timestamp": point.ended}
+        self._run.log(row, step=point.step, commit=True)
 
     def close(self, closing: Closing) -> None:
         """Take what the summary and the run folder hold, and wait until all is written or sent."""
-        self._run.summary.update({**closing.values, "status": closing.status})
+        values = {f"summary/{name}": value for name, value in closing.values.items()}
+        self._run.summary.update({**values, "status": closing.status})
         for path in closing.files:
-            held = sorted(path.rglob("*")) if path.is_dir() else [path]
-            for file in held:
-                if file.is_file():
-                    self._run.save(str(file), base_path=str(self._folder), policy="now")
+            self._save(path)
         self._run.finish(exit_code=closing.exit_code)
+
+    def _save(self, path: Path) -> None:
+        """Keep a copy, which stays when the run folder is moved."""
+        copy = Path(self._run.dir) / path.name
+        if path.is_dir():
+            shutil.copytree(path, copy, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(path, copy)
+        for file in sorted(copy.rglob("*")) if copy.is_dir() else [copy]:
+            if file.is_file():
+                self._run.save(str(file), base_path=self._run.dir, policy="now")
