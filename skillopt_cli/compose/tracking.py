@@ -115,7 +115,8 @@ def _check(spec: TrackerSpec) -> None:
 
 def _courier(spec: TrackerSpec, folder: Path, order: Order, secrets: Secrets) -> Courier:
     settings = _hidden(anchored(order.config).model_dump(mode="json", exclude_none=True), secrets)
-    own = {n: v for n, v in order.environment.items() if n.startswith(spec.variables)}
+    seen = _without_model_keys(order)
+    own = {name: value for name, value in seen.items() if name.startswith(spec.variables)}
 
     def describe(follower: Follower) -> TrackedRun:
         return TrackedRun(
@@ -132,7 +133,7 @@ def _courier(spec: TrackerSpec, folder: Path, order: Order, secrets: Secrets) ->
     host = Host(
         # Without -P, a folder that is named like the library could be taken for it.
         (sys.executable, "-P", "-m", tracker_host.__name__, spec.name),
-        {**spec.calm, **_without_model_keys(order)},
+        {**spec.calm, **seen},
         spec.speaks(own),
     )
     follower, backlog = _followed(folder)

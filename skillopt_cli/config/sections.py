@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from skillopt_cli.config.scalars import read_value
 from skillopt_cli.config.section import Section
 from skillopt_cli.config.wording import clash
 from skillopt_cli.core.edits import UpdateMode
@@ -257,7 +258,8 @@ class RunSection(Section):
     @field_validator("trackers", mode="before")
     @classmethod
     def _read_words(cls, value: Any) -> Any:
-        words = value.split() if isinstance(value, str) else value
+        read = read_value(value) if isinstance(value, str) else value
+        words = read.split() if isinstance(read, str) else read
         # Named twice, in a file and by a flag, is named.
         return tuple(dict.fromkeys(words)) if isinstance(words, list | tuple) else words
 

@@ -80,6 +80,7 @@ class Courier:
         self._thread: Thread | None = None
         self._failure = ""
         self._told = False
+        self._sealed = False
 
     def __call__(self, fact: Stamped) -> None:
         """Take in a fact.
@@ -87,6 +88,8 @@ class Courier:
         Raises:
             TrackerFailed: the tracker failed, or does not keep up.
         """
+        if self._sealed or self._told:
+            return
         points = self._follower.add(fact)
         if self._thread is None:
             self._set_out(self._describe(self._follower))
@@ -101,6 +104,7 @@ class Courier:
 
     def seal(self, describe: Callable[[Follower], Closing]) -> None:
         """Have the tracker closed when it has taken all that waits; facts count no more."""
+        self._sealed = True
         if self._thread is not None and not self._failure:
             try:
                 self._letters.put_nowait(describe(self._follower))
