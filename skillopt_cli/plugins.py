@@ -13,12 +13,13 @@ from traceback import walk_tb
 from typing import TypeVar
 
 from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.ports import BackendSpec, BenchmarkSpec
+from skillopt_cli.ports import BackendSpec, BenchmarkSpec, TrackerSpec
 
 BENCHMARKS = "skillopt.benchmarks"
 BACKENDS = "skillopt.backends"
+TRACKERS = "skillopt.trackers"
 
-S = TypeVar("S", BackendSpec, BenchmarkSpec)
+S = TypeVar("S", BackendSpec, BenchmarkSpec, TrackerSpec)
 
 
 def names(group: str) -> list[str]:
@@ -52,6 +53,15 @@ def load_backend(name: str) -> BackendSpec:
         ConfigError: it is unknown, or its plug-in is broken.
     """
     return _load(BACKENDS, "backend", name, BackendSpec)
+
+
+def load_tracker(name: str) -> TrackerSpec:
+    """A tracker by name.
+
+    Raises:
+        ConfigError: it is unknown, or its plug-in is broken.
+    """
+    return _load(TRACKERS, "tracker", name, TrackerSpec)
 
 
 def _load(group: str, what: str, name: str, kind: type[S]) -> S:
@@ -113,7 +123,7 @@ def _plugins_of(package: str) -> list[tuple[str, str]]:
     """The plug-ins a package offers: the module of each, and what it is called."""
     return [
         (point.module, f"the {what} plug-in `{point.name}`")
-        for group, what in ((BENCHMARKS, "benchmark"), (BACKENDS, "backend"))
+        for group, what in ((BENCHMARKS, "benchmark"), (BACKENDS, "backend"), (TRACKERS, "tracker"))
         for point in _points(group)
         if point.module.partition(".")[0] == package
     ]

@@ -8,7 +8,11 @@ from textwrap import dedent
 
 import pytest
 
-GROUPS = {"benchmark": "skillopt.benchmarks", "backend": "skillopt.backends"}
+GROUPS = {
+    "benchmark": "skillopt.benchmarks",
+    "backend": "skillopt.backends",
+    "tracker": "skillopt.trackers",
+}
 
 BENCHMARK = """
     from dataclasses import dataclass
@@ -60,7 +64,8 @@ def install(
 
     Args:
         modules: source by module name.
-        points: for "benchmark" and "backend", what each name points to, such as `module:SPEC`.
+        points: for "benchmark", "backend" and "tracker", what each name points to, such as
+            `module:SPEC`.
     """
     for name, source in modules.items():
         (folder / f"{name}.py").write_text(source, encoding="utf-8")

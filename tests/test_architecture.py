@@ -29,6 +29,7 @@ FLOORS = {
     "store": 2,
     "control": 2,
     "rules": 3,
+    "trackers": 3,
     "engine": 3,
     "plugins": 4,
     "compose": 4,

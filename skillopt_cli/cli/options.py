@@ -64,6 +64,14 @@ RunId = Annotated[str | None, typer.Option(help="Name of the run folder; else th
 DisplayOption = Annotated[
     Display | None, typer.Option(help="Live panel, plain lines, or nothing, on stderr.")
 ]
+TrackerOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tracker",
+        metavar="NAME",
+        help="Send numbers there too: mlflow, wandb, tensorboard, otel; may be repeated.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, nothing else.")]
 RequireImprovement = Annotated[
     bool, typer.Option("--require-improvement", help="Exit with 10 when nothing beat the seed.")

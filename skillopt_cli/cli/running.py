@@ -20,6 +20,7 @@ from skillopt_cli.cli.errors import unusable
 from skillopt_cli.compose.build import Order, composed
 from skillopt_cli.compose.folder import CRASH
 from skillopt_cli.compose.secrets import Secrets
+from skillopt_cli.compose.tracking import tracking
 from skillopt_cli.control.server import listening
 from skillopt_cli.core.errors import Interrupted, SkillOptError
 from skillopt_cli.core.events import CONTROL, Degraded
@@ -60,12 +61,18 @@ def carry_out(
     lines = JsonLines(sys.stdout) if as_json else None
     document: dict[str, Any] = {}
     try:
-        with _shown(folder, order, lines) as shown, composed(folder, shown) as (session, control):
+        trackers = tracking(folder, order)
+        with (
+            _shown(folder, order, lines) as shown,
+            composed(folder, shown.heard_by(trackers.observers)) as (session, control),
+        ):
             try:
                 place = _Place(folder, control, session.run.emit)
                 result = asyncio.run(_until_stopped(work(session), place))
             finally:
                 document = _write_summary(folder)
+                if document:
+                    trackers.close(document, session.run.emit, _aside)
                 if lines is not None and document:
                     lines.close(document)
     except Interrupted as error:
@@ -79,6 +86,10 @@ def carry_out(
             raise unusable(error) from None
         raise _crash(folder, secrets, error) from None
     return result, document
+
+
+def _aside(text: str) -> None:
+    typer.echo(text, err=True)
 
 
 def _again(folder: Path, order: Order) -> str:
@@ -175,7 +186,7 @@ def _shown(folder: Path, order: Order, lines: JsonLines | None) -> Iterator[Orde
             observers.append(Subscriber("live panel", panel))
         elif style == "plain":
             observers.append(Subscriber("plain lines", PlainLines(sys.stderr, before)))
-        yield replace(order, observers=(*order.observers, *observers))
+        yield order.heard_by(observers)
 
 
 def display_style(order: Order, *, as_json: bool) -> str:

@@ -35,6 +35,7 @@ FLAGS: dict[str, tuple[Any, str]] = {
     "out_root": (options.OutRoot, "env.out_root"),
     "require_improvement": (options.RequireImprovement, "run.require_improvement"),
     "display": (options.DisplayOption, "run.display"),
+    "tracker": (options.TrackerOption, "run.trackers"),
 }
 """Parameter name, its option, and the setting it stands for."""
 
@@ -59,6 +60,7 @@ MEASURING = (
     "from_scratch",
     "out_root",
     "display",
+    "tracker",
 )
 EVERY = (*_GENERAL, *FLAGS)
 """Groups of flags, for the help of a command in which the others have no effect."""
@@ -105,7 +107,7 @@ def _with_flags(command: Callable[..., None], shown: tuple[str, ...]) -> Callabl
             benchmark=given.get("benchmark") or "",
             preset=shared["preset"] or "",
             config=shared["config"],
-            flags={key: value for key, value in flags.items() if value is not None},
+            flags={key: value for key, value in flags.items() if value not in (None, [])},
             assignments=tuple(shared["set_"] or ()),
         )
         command(**given, wishes=wishes)

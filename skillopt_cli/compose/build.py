@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
@@ -51,7 +51,7 @@ class Order:
 
     Attributes:
         environment: variables by name, read once by the caller.
-        observers: displays; they cannot steer or break the run.
+        observers: displays and trackers; they cannot steer or break the run.
         skill: the skill to evaluate; None trains, from the configured seed.
         allow_drift: go on although conditions changed.
         record: where to write the calls that were used, when the run ends.
@@ -67,6 +67,10 @@ class Order:
     record: Path | None = None
     replay: Path | None = None
     clock: Callable[[], float] = time.time
+
+    def heard_by(self, observers: Sequence[Subscriber]) -> Order:
+        """The order with more observers."""
+        return replace(self, observers=(*self.observers, *observers))
 
 
 def open_benchmark(config: RunConfig) -> Benchmark:

@@ -30,7 +30,7 @@ from skillopt_cli.config.layers import (
 from skillopt_cli.core.caps import FLAGS
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import Role
-from skillopt_cli.plugins import load_benchmark
+from skillopt_cli.plugins import load_benchmark, load_tracker
 
 __all__ = ["DEFAULT_BACKEND", "FLAG_NAMES", "ROLES", "Wishes", "backend_name", "settle"]
 
@@ -88,6 +88,8 @@ def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
     settled = resolve(layers)
     Secrets.of(environment, settled.config).refuse(settled)
     _check_seed(settled)
+    for tracker in settled.config.run.trackers:
+        load_tracker(tracker)
     check_roles(settled, specs, roles)
     return settled
 
@@ -123,6 +125,7 @@ FLAG_NAMES = {
     "run.max_concurrency": "--max-concurrency",
     **{f"run.{cap}": flag for cap, flag in FLAGS.items()},
     "run.display": "--display",
+    "run.trackers": "--tracker",
     "run.require_improvement": "--require-improvement",
 }
 """The dedicated flags, by the setting each one stands for."""

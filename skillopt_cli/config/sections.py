@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from skillopt_cli.config.scalars import read_value
 from skillopt_cli.config.section import Section
 from skillopt_cli.config.wording import clash
 from skillopt_cli.core.edits import UpdateMode
@@ -249,6 +250,18 @@ class RunSection(Section):
     """Most attempts at tasks; those recalled from the journal cost nothing."""
     max_minutes: float | None = Field(None, gt=0)
     """Most minutes of work, those before a resume included."""
+
+    trackers: tuple[str, ...] = ()
+    """Where the numbers of the run are sent as well: mlflow, wandb, tensorboard, otel; as a list or
+    with spaces between them."""
+
+    @field_validator("trackers", mode="before")
+    @classmethod
+    def _read_words(cls, value: Any) -> Any:
+        read = read_value(value) if isinstance(value, str) else value
+        words = read.split() if isinstance(read, str) else read
+        # Named twice, in a file and by a flag, is named.
+        return tuple(dict.fromkeys(words)) if isinstance(words, list | tuple) else words
 
     @field_validator("readable")
     @classmethod

@@ -21,6 +21,14 @@ from skillopt_cli.ports.specs import (
     Need,
     RoleSettings,
 )
+from skillopt_cli.ports.tracking import (
+    Closing,
+    Point,
+    StageTime,
+    TrackedRun,
+    Tracker,
+    TrackerSpec,
+)
 
 __all__ = [
     "MODEL_NAMED",
@@ -30,6 +38,7 @@ __all__ = [
     "BenchmarkRequest",
     "BenchmarkSpec",
     "ChatBackend",
+    "Closing",
     "Control",
     "Emit",
     "Executor",
@@ -37,8 +46,13 @@ __all__ = [
     "Interactive",
     "Judged",
     "Need",
+    "Point",
     "Reach",
     "RoleSettings",
+    "StageTime",
     "Store",
+    "TrackedRun",
+    "Tracker",
+    "TrackerSpec",
     "Unsteered",
 ]

@@ -224,8 +224,8 @@ def _record_of(step: _Step, standing: _Standing) -> Record:
         **_candidate(step),
         **_appendix(step),
         **_gate(step),
-        "current_score": _score(standing.current_score),
-        "best_score": _score(standing.best_score),
+        "current_score": rounded(standing.current_score),
+        "best_score": rounded(standing.best_score),
         "best_step": standing.best_step,
         "current_origin": _origin(standing.current_step),
         "best_origin": _origin(standing.best_step),
@@ -257,8 +257,8 @@ def _tokens(step: _Step) -> Record:
 def _rollout(step: _Step) -> Record:
     batch = step.result(BatchScored)
     return {
-        "rollout_hard": _score(batch.hard) if batch else None,
-        "rollout_soft": _score(batch.soft) if batch else None,
+        "rollout_hard": rounded(batch.hard) if batch else None,
+        "rollout_soft": rounded(batch.soft) if batch else None,
         "rollout_n": batch.n if batch else 0,
         "rollout_scored": batch.scored if batch else 0,
     }
@@ -318,12 +318,12 @@ def _gate(step: _Step) -> Record:
     gated, skipped = step.result(GateDecided), step.result(StepSkipped)
     decision = gated.decision if gated else None
     return {
-        "selection_hard": _score(gated.hard) if gated else None,
-        "selection_soft": _score(gated.soft) if gated else None,
+        "selection_hard": rounded(gated.hard) if gated else None,
+        "selection_soft": rounded(gated.soft) if gated else None,
         "selection_scored": decision.scored if decision else 0,
         "selection_n": decision.n if decision else 0,
         "gate_metric": decision.metric if decision else None,
-        "candidate_gate_score": _score(decision.candidate) if decision else None,
+        "candidate_gate_score": rounded(decision.candidate) if decision else None,
         "early_rejected": decision.early if decision else False,
         "action": _action(step),
         "skip_reason": skipped.reason if skipped else None,
@@ -347,5 +347,6 @@ def _origin(step: int) -> str:
     return f"step_{step:04d}" if step else "initial_skill"
 
 
-def _score(value: float | None) -> float | None:
+def rounded(value: float | None) -> float | None:
+    """A score as records have it, with 6 decimals."""
     return None if value is None else round(value, 6)

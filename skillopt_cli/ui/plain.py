@@ -110,7 +110,7 @@ def _run_lines(view: RunView, event: RunFact) -> Lines:
             changes = "; ".join(one_line(change) for change in event.changes)
             return (f"Drift allowed: {changes}",)
         case ev.SubscriberDropped():
-            return (f"Display dropped: {one_line(event.name)}: {one_line(event.reason)}",)
+            return (f"Dropped: {one_line(event.name)}: {one_line(event.reason)}",)
         case ev.RunFinished() | ev.RunFailed():
             return ending_lines(view, event)
     assert_never(event)

@@ -17,7 +17,15 @@ from urllib.parse import urlsplit
 import skillopt_cli
 from skillopt_cli.compose.diagnosis.check import Check, fine, odd, wrong
 from skillopt_cli.core.errors import BackendUnusable, ConfigError, NetworkFailed, UsageError
-from skillopt_cli.plugins import BACKENDS, BENCHMARKS, load_backend, load_benchmark, names
+from skillopt_cli.plugins import (
+    BACKENDS,
+    BENCHMARKS,
+    TRACKERS,
+    load_backend,
+    load_benchmark,
+    load_tracker,
+    names,
+)
 
 OLDEST = (3, 11)
 DISTRIBUTION = "skillopt-cli"
@@ -75,7 +83,7 @@ def check_package() -> Iterator[Check]:
 def check_plugins() -> Iterator[Check]:
     """Everything that is offered can be loaded. Each broken plug-in is a row."""
     broken = 0
-    kinds = ((BACKENDS, load_backend), (BENCHMARKS, load_benchmark))
+    kinds = ((BACKENDS, load_backend), (BENCHMARKS, load_benchmark), (TRACKERS, load_tracker))
     for group, load in kinds:
         for name in names(group):
             try:
@@ -85,7 +93,7 @@ def check_plugins() -> Iterator[Check]:
                 yield odd("plug-ins", error.message, error.hint)
     if not broken:
         listed = [f"{len(names(group))} {group.rpartition('.')[2]}" for group, _ in kinds]
-        yield fine("plug-ins", " and ".join(listed))
+        yield fine("plug-ins", ", ".join(listed))
 
 
 def check_terminal(terminal: Terminal) -> Iterator[Check]:

@@ -1,0 +1,175 @@
+"""OpenTelemetry: a trace per run, with a span for each process, recorded step and stage.
+
+The exporter is the one of the standard `OTEL_*` variables; without them a file in the run folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable, Mapping
+from importlib.metadata import entry_points
+
+from opentelemetry.context import Context
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.id_generator import IdGenerator
+from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
+
+from skillopt_cli import __version__
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.ports import Closing, Point, StageTime, TrackedRun
+from skillopt_cli.trackers.span_file import SpanFile
+
+SPANS = "spans.jsonl"
+_EXPORTERS = "opentelemetry_traces_exporter"
+_BY_PROTOCOL = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
+_ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_NONE = ("", "none")
+_SECOND = 1_000_000_000
+
+
+class OtelTracker:
+    """The trace of one run. Ids follow from the run, so that a span sent twice is one span."""
+
+    def __init__(self, run: TrackedRun) -> None:
+        self._exporter, self.place = _exporter(run)
+        self._ids = _Ids(run.identity)
+        self._kept = _Keeper()
+        named = "OTEL_SERVICE_NAME" in run.environment or "service.name=" in run.environment.get(
+            "OTEL_RESOURCE_ATTRIBUTES", ""
+        )
+        provider = TracerProvider(
+            resource=Resource.create({} if named else {"service.name": "skillopt"}),
+            id_generator=self._ids,
+            span_limits=SpanLimits(max_span_attributes=SpanLimits.UNSET),
+            shutdown_on_exit=False,
+        )
+        provider.add_span_processor(self._kept)
+        self._tracer = provider.get_tracer("skillopt", __version__)
+        self._run = run
+        self._process = self._begin("run", run.began, f"process {run.began!r}")
+
+    def record(self, point: Point) -> None:
+        """Take a step, its stages below it."""
+        name = f"step {point.step}" if point.step else "seed"
+        span = self._begin(name, point.began, name, self._process)
+        span.set_attributes({f"skillopt.{key}": value for key, value in point.values.items()})
+        span.set_attributes({f"skillopt.{key}": text for key, text in point.texts.items()})
+        span.set_attribute("skillopt.step", point.step)
+        self._stages(point.stages, name, span)
+        span.end(_nanoseconds(point.ended))
+        self._send()
+
+    def close(self, closing: Closing) -> None:
+        """Take how the process ended; its span holds the numbers of the summary."""
+        self._stages(closing.stages, f"process {self._run.began!r}", self._process)
+        self._process.set_attributes({
+            f"skillopt.summary.{key}": value for key, value in closing.values.items()
+        })
+        self._process.set_attribute("skillopt.status", closing.status)
+        if closing.status in {"failed", "interrupted"}:
+            self._process.set_status(Status(StatusCode.ERROR, closing.status))
+        self._process.end(_nanoseconds(closing.time))
+        self._send()
+        self._exporter.shutdown()
+
+    def _stages(self, stages: Iterable[StageTime], owner: str, parent: Span) -> None:
+        for number, stage in enumerate(stages):
+            span = self._begin(stage.stage, stage.began, f"{owner} stage {number}", parent)
+            span.set_attributes({
+                "skillopt.label": stage.label,
+                "skillopt.attempts": stage.attempts,
+                "skillopt.broken": stage.broken,
+                "skillopt.recalled": stage.recalled,
+            })
+            span.end(_nanoseconds(stage.ended))
+
+    def _begin(self, name: str, began: float, key: str, parent: Span | None = None) -> Span:
+        # An empty context: what else is traced in this process is no part of the run.
+        place = set_span_in_context(parent, Context()) if parent else Context()
+        self._ids.key = key
+        attributes = {
+            "skillopt.run": self._run.name,
+            "skillopt.benchmark": self._run.benchmark,
+        }
+        return self._tracer.start_span(
+            name, place, attributes=attributes, start_time=_nanoseconds(began)
+        )
+
+    def _send(self) -> None:
+        """Export what has ended.
+
+        Raises:
+            OSError: it was not taken.
+        """
+        spans = self._kept.taken()
+        if spans and self._exporter.export(spans) is not SpanExportResult.SUCCESS:
+            raise OSError(f"{len(spans)} spans could not be sent")
+
+
+def _exporter(run: TrackedRun) -> tuple[SpanExporter, str]:
+    """The exporter the variables name, and where it sends to.
+
+    Raises:
+        ConfigError: there is no such exporter.
+    """
+    said = run.environment
+    address = _first(said, _ADDRESSES)
+    wanted = said.get("OTEL_TRACES_EXPORTER") or ("otlp" if address else "")
+    protocol = _first(said, _PROTOCOLS) or "http/protobuf"
+    if wanted in _NONE:
+        return SpanFile(run.folder / SPANS), SPANS
+    if wanted == "console":
+        # Standard output belongs to results.
+        return ConsoleSpanExporter(out=sys.stderr), wanted
+    name = _BY_PROTOCOL.get(protocol, f"otlp with {protocol}") if wanted == "otlp" else wanted
+    found = next(iter(entry_points(group=_EXPORTERS, name=name)), None)
+    if found is None:
+        raise ConfigError(
+            f"no package here offers the OpenTelemetry exporter `{name}`",
+            "set OTEL_TRACES_EXPORTER to otlp or console, or install its package",
+        )
+    return found.load()(), f"{wanted} {protocol} {address}"
+
+
+def _first(environment: Mapping[str, str], names: Iterable[str]) -> str:
+    return next((environment[name] for name in names if environment.get(name)), "")
+
+
+def _nanoseconds(time: float) -> int:
+    return int(time * _SECOND)
+
+
+class _Ids(IdGenerator):
+    """Names spans by their run and key, so that they stay the same."""
+
+    def __init__(self, identity: str) -> None:
+        self._identity = identity
+        self.key = ""
+
+    def generate_trace_id(self) -> int:
+        return int(self._identity, 16)
+
+    def generate_span_id(self) -> int:
+        digest = hashlib.sha256(f"{self._identity} {self.key}".encode()).hexdigest()
+        return int(digest[:16], 16)
+
+
+class _Keeper(SpanProcessor):
+    """Keeps spans that have ended until they are taken.
+
+    The library's own processors swallow what goes wrong when spans are sent.
+    """
+
+    def __init__(self) -> None:
+        self._spans: list[ReadableSpan] = []
+
+    def on_end(self, span: ReadableSpan) -> None:
+        self._spans.append(span)
+
+    def taken(self) -> list[ReadableSpan]:
+        taken, self._spans = self._spans, []
+        return taken

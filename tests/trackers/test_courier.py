@@ -1,0 +1,222 @@
+"""Couriers: never in the way of the run, and a failure is told once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event, current_thread, main_thread
+
+import pytest
+
+from skillopt_cli.core.events import CheckpointSaved, Degraded, RunStarted, Stamped, StepStarted
+from skillopt_cli.ports import Closing, Point, TrackedRun
+from skillopt_cli.trackers import courier as module
+from skillopt_cli.trackers.courier import Courier, SentLog, TrackerFailed
+from skillopt_cli.trackers.following import Follower
+
+LONG = 30.0
+STARTED = RunStarted("a", "toy", 0, 9, 1, "o", "t", "d", 1, 1, 1, "hard")
+
+
+def log_of(steps: int) -> list[Stamped]:
+    """The log of a run with that many recorded steps."""
+    events = [STARTED, saved(0)]
+    for step in range(1, steps + 1):
+        events += [StepStarted(step, 1, step, 4, 4.0, 4, "constant"), saved(step)]
+    return [Stamped(n, 100.0 + n, event) for n, event in enumerate(events, 1)]
+
+
+def saved(done: int) -> CheckpointSaved:
+    return CheckpointSaved(done, 0.5, 0.5, 0, 0, 10)
+
+
+@dataclass
+class Kept:
+    """A way to a tracker that keeps what it is told, as slowly and badly as it is asked to."""
+
+    place: str = "here"
+    name: str = "kept"
+    ended: int = 0
+    killed: bool = False
+    steps: list[int] = field(default_factory=list)
+    closed: list[Closing] = field(default_factory=list)
+    runs: list[TrackedRun] = field(default_factory=list)
+    fails_at: int | None = None
+    opening: Event = field(default_factory=Event)
+    taken: Event = field(default_factory=Event)
+    failed: Event = field(default_factory=Event)
+
+    def open(self, run: TrackedRun) -> str:
+        assert current_thread() is not main_thread()
+        assert self.opening.wait(LONG)
+        if self.killed:
+            raise TrackerFailed("its process ended")
+        self.runs.append(run)
+        return self.place
+
+    def end(self) -> None:
+        self.ended += 1
+
+    def kill(self) -> None:
+        self.killed = True
+        self.opening.set()
+
+    def record(self, point: Point) -> None:
+        if point.step == self.fails_at:
+            self.failed.set()
+            raise ConnectionError("no way\nthrough with sesame-open")
+        self.steps.append(point.step)
+        self.taken.set()
+
+    def close(self, closing: Closing) -> None:
+        self.closed.append(closing)
+        if self.fails_at == -1:
+            raise ConnectionError("late")
+
+
+def courier(tracker: Kept, folder: Path, earlier: list[Stamped] | None = None) -> Courier:
+    follower = Follower()
+    backlog = [point for fact in earlier or [] for point in follower.add(fact)]
+
+    def describe(known: Follower) -> TrackedRun:
+        return TrackedRun(known.identity, "a", "toy", known.began, folder / "kept", folder, {})
+
+    return Courier(
+        tracker,
+        describe,
+        follower,
+        backlog,
+        lambda text: text.replace("sesame-open", "***"),
+    )
+
+
+def closing(follower: Follower) -> Closing:
+    return Closing(follower.done, 200.0, "finished", 0, {"x": 1.0})
+
+
+def hear(ear: Courier, log: list[Stamped]) -> None:
+    for fact in log:
+        ear(fact)
+
+
+def test_a_tracker_that_takes_its_time_holds_nothing_up(tmp_path: Path) -> None:
+    tracker = Kept()
+    ear = courier(tracker, tmp_path)
+    hear(ear, log_of(20))
+    assert tracker.steps == []  # all facts were heard while it was not even open
+    ear.seal(closing)
+    assert not ear.wait(0)
+    tracker.opening.set()
+    assert ear.wait(LONG)
+    assert ear.give_up() == ""
+    assert tracker.steps == list(range(21))
+    assert [c.step for c in tracker.closed] == [20]
+    assert tracker.ended == 1
+    assert tracker.runs[0].identity == identity(log_of(1))
+    assert json.loads((tmp_path / "kept.json").read_text("utf-8"))["sent"] == 20
+
+
+def identity(log: list[Stamped]) -> str:
+    follower = Follower()
+    follower.add(log[0])
+    return follower.identity
+
+
+def test_a_failure_is_raised_once_at_the_next_fact_without_secrets(tmp_path: Path) -> None:
+    tracker = Kept(fails_at=1)
+    tracker.opening.set()
+    ear = courier(tracker, tmp_path)
+    hear(ear, log_of(1))
+    assert tracker.failed.wait(LONG)
+    assert ear.wait(LONG)
+    with pytest.raises(TrackerFailed, match=r"^ConnectionError: no way through with \*\*\*$"):
+        ear(Stamped(9, 9.0, Degraded("x", "y")))
+    ear.seal(closing)
+    assert ear.give_up() == "", "the bus has told it already"
+    assert tracker.closed == []
+
+
+def test_a_failure_nobody_heard_of_is_given_at_the_end_once(tmp_path: Path) -> None:
+    tracker = Kept(fails_at=-1)
+    tracker.opening.set()
+    ear = courier(tracker, tmp_path)
+    hear(ear, log_of(1))
+    ear.seal(closing)
+    assert ear.wait(LONG)
+    assert ear.give_up() == "ConnectionError: late"
+    assert ear.give_up() == ""
+
+
+def test_a_tracker_that_hangs_is_given_up(tmp_path: Path) -> None:
+    tracker = Kept()
+    ear = courier(tracker, tmp_path)
+    hear(ear, log_of(1))
+    ear.seal(closing)
+    assert not ear.wait(0)
+    assert "had not taken everything" in ear.give_up()
+    assert tracker.killed
+    assert tracker.ended == 1
+    assert tracker.runs == []
+
+
+def test_a_tracker_that_falls_far_behind_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "WAITING", 5)
+    tracker = Kept()
+    ear = courier(tracker, tmp_path)
+    with pytest.raises(TrackerFailed, match="5 steps wait"):
+        hear(ear, log_of(20))
+    assert ear.give_up() == ""
+    assert tracker.killed
+
+
+def test_a_run_that_never_began_is_not_tracked(tmp_path: Path) -> None:
+    tracker = Kept()
+    ear = courier(tracker, tmp_path)
+    ear.seal(closing)
+    assert ear.wait(0)
+    assert ear.give_up() == ""
+    assert tracker.runs == tracker.closed == []
+
+
+def resumed(tracker: Kept, folder: Path, earlier: int, later: int) -> None:
+    """A process that takes the run up after `earlier` steps and makes `later`."""
+    tracker.opening.set()
+    before = log_of(earlier)
+    ear = courier(tracker, folder, before)
+    again = Stamped(len(before) + 1, 900.0, replace(STARTED, done=earlier))
+    hear(ear, [again, *log_of(earlier + later)[len(before) :]])
+    ear.seal(closing)
+    assert ear.wait(LONG)
+    assert ear.give_up() == ""
+
+
+def test_a_later_process_sends_what_is_new(tmp_path: Path) -> None:
+    tracker = Kept()
+    resumed(tracker, tmp_path, 0, 2)
+    resumed(tracker, tmp_path, 2, 3)
+    assert tracker.steps == [0, 1, 2, 3, 4, 5]
+    assert len({run.identity for run in tracker.runs}) == 1
+
+
+@pytest.mark.parametrize("damage", ["absent", "broken", "elsewhere"])
+def test_without_a_note_of_this_place_everything_is_sent(tmp_path: Path, damage: str) -> None:
+    resumed(Kept(), tmp_path, 0, 2)
+    note = tmp_path / "kept.json"
+    if damage == "absent":
+        note.unlink()
+    elif damage == "broken":
+        note.write_text('{"sent": "many"', encoding="utf-8")
+    tracker = Kept("there" if damage == "elsewhere" else "here")
+    resumed(tracker, tmp_path, 2, 1)
+    assert tracker.steps == [0, 1, 2, 3]
+
+
+def test_the_note_does_not_hold_the_address(tmp_path: Path) -> None:
+    log = SentLog(tmp_path / "x.json", "https://me:sesame@server")
+    log.note(3)
+    assert "sesame" not in (tmp_path / "x.json").read_text("utf-8")
+    assert SentLog(tmp_path / "x.json", "https://me:sesame@server").sent == 3
+    assert SentLog(tmp_path / "x.json", "https://other").sent == -1

@@ -1,0 +1,169 @@
+"""Trackers at the command line: chosen, refused, dropped, interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_line import SMALLEST, TINY, events, refused, rows, skillopt, train
+from notebook import install_notebook, notes
+
+KEY = "sesame-open-the-door"
+
+
+@pytest.fixture(autouse=True)
+def notebook(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_notebook(tmp_path_factory.mktemp("site"), monkeypatch)
+
+
+def drops(folder: Path) -> list[tuple[str, str]]:
+    return [(e["name"], e["reason"]) for e in events(folder, "subscriber_dropped")]
+
+
+def test_trackers_are_named_by_flags_files_and_variables() -> None:
+    def said(*arguments: object, **variables: str) -> object:
+        shown = rows(skillopt("config", "show", *arguments, "--json", **variables))
+        return shown["run.trackers"]["value"]
+
+    assert said() == []
+    assert said("--tracker", "notebook", "--tracker", "otel") == ["notebook", "otel"]
+    assert said("--set", "run.trackers=notebook otel notebook") == ["notebook", "otel"]
+    assert said("--set", "run.trackers=[otel]") == ["otel"]
+    assert said(SKILLOPT_RUN__TRACKERS="notebook") == ["notebook"]
+    Path("mine.yaml").write_text("run:\n  trackers: [notebook]\n", encoding="utf-8")
+    assert said("--config", "mine.yaml") == ["notebook"]
+    assert said("--config", "mine.yaml", "--tracker", "otel") == ["otel"]
+
+
+def test_an_unknown_tracker_is_refused_before_anything_happens() -> None:
+    ended = refused(2, "train", "searchqa", *SMALLEST, "--tracker", "mlfow")
+    assert ended.error == "error: there is no tracker `mlfow`"
+    assert ended.hint == "hint: did you mean `mlflow`?"
+    assert not Path("outputs").exists()
+
+
+def test_a_missing_package_is_told_with_the_extra_that_brings_it() -> None:
+    Path("no-pencil").touch()
+    ended = refused(2, "train", "searchqa", *SMALLEST, "--tracker", "notebook")
+    assert "the tracker `notebook` needs the module pencil" in ended.error
+    assert ended.hint == "hint: pip install 'skillopt-cli[paper]'"
+    assert not Path("outputs").exists()
+
+
+def test_a_strangers_tracker_is_told_the_run() -> None:
+    folder = train(*SMALLEST, "--tracker", "notebook", NOTEBOOK_COLOUR="red", OTHER="x")
+    (run,) = notes(folder, "open")
+    assert (run["name"], run["benchmark"]) == ("a", "searchqa")
+    assert run["settings"]["train"]["train_size"] == 4
+    assert run["environment"] == {"NOTEBOOK_COLOUR": "red"}
+    assert [point["step"] for point in notes(folder, "step")] == [0, 1]
+    (closing,) = notes(folder, "close")
+    assert (closing["step"], closing["status"], closing["exit_code"]) == (1, "finished", 0)
+    assert {Path(name).name for name in closing["files"]} == {
+        *("best_skill.md", "config.yaml", "history.json", "summary.json")
+    }
+    assert drops(folder) == []
+
+
+def test_an_evaluation_is_tracked_by_its_summary() -> None:
+    ended = skillopt(
+        "eval", "searchqa", *TINY, "--run-id", "e", "--tracker", "notebook", "--from-scratch"
+    )
+    assert ended.code == 0, ended.err
+    folder = Path("outputs/searchqa/e")
+    assert notes(folder, "step") == []
+    (closing,) = notes(folder, "close")
+    assert closing["values"]["eval_n"] == 12
+
+
+@pytest.mark.parametrize("at", ["open", "step 0", "step 1", "close"])
+def test_a_tracker_that_fails_is_dropped_and_told_once_without_keys(at: str) -> None:
+    ended = skillopt(
+        *("train", "searchqa", *SMALLEST, "--run-id", "a", "--tracker", "notebook"),
+        NOTEBOOK_FAILS=at,
+        NOTEBOOK_KEY=KEY,
+    )
+    assert ended.code == 0, ended.err
+    folder = Path("outputs/searchqa/a")
+    assert drops(folder) == [("tracker notebook", "TrackerFailed: OSError: no paper for ***")]
+    assert ended.err.count("Dropped: tracker notebook") == 1
+    assert KEY not in ended.err
+    assert (folder / "best_skill.md").exists()
+    # Taken up, it is told everything it did not take.
+    assert skillopt("resume", folder, "--epochs", "2", "--allow-drift").code == 0
+    assert sorted({p["step"] for p in notes(folder, "step")}) == [0, 1, 2]
+    assert len(notes(folder, "step")) == 3
+
+
+def test_a_tracker_whose_process_dies_is_told_with_its_last_words() -> None:
+    folder = train(*SMALLEST, "--tracker", "notebook", NOTEBOOK_FAILS="death 1")
+    assert drops(folder) == [
+        ("tracker notebook", "TrackerFailed: its process ended: the pencil broke")
+    ]
+
+
+def test_what_a_library_prints_stands_in_no_output() -> None:
+    ended = skillopt("train", "searchqa", *SMALLEST, "--tracker", "notebook", "--json")
+    assert ended.code == 0
+    assert "summary" in ended.lines[-1]
+    assert "talks" not in ended.out + ended.err
+
+
+def test_keys_of_models_are_not_shown_to_the_library(tmp_path: Path) -> None:
+    Path(".env").write_text("NOTEBOOK_INK=blue\n", encoding="utf-8")
+    folder = train(
+        *(*SMALLEST, "--tracker", "notebook", "--set", "model.api_key_env=NOTEBOOK_KEY"),
+        NOTEBOOK_KEY=KEY,
+        NOTEBOOK_FAILS="close",
+    )
+    assert drops(folder) == [("tracker notebook", "TrackerFailed: OSError: no paper for")]
+    (run,) = notes(folder, "open")
+    assert run["environment"] == {"NOTEBOOK_INK": "blue", "NOTEBOOK_FAILS": "close"}
+
+
+def wait_for(condition, process: subprocess.Popen[bytes]) -> None:  # type: ignore[no-untyped-def]
+    until = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, "the run ended too early"
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def started(*arguments: str) -> subprocess.Popen[bytes]:
+    """A training as a process, and group, of its own."""
+    slow = ("--set", "model.simulated.latency_ms=300", "--workers", "2", "--display", "none")
+    return subprocess.Popen(
+        [*(sys.executable, "-m", "skillopt_cli", "train", "searchqa", *TINY), *slow, *arguments],
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def test_ctrl_c_lets_the_tracker_know_how_the_run_ended() -> None:
+    folder = Path("outputs/searchqa/a")
+    with started("--run-id", "a", "--tracker", "notebook") as process:
+        wait_for(lambda: len(notes(folder, "step")) > 1, process)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(60) == 130
+    (closing,) = notes(folder, "close")
+    assert closing["status"] == "interrupted"
+    assert drops(folder) == []
+
+
+def test_a_killed_run_that_is_taken_up_sends_each_step_once() -> None:
+    folder = Path("outputs/searchqa/a")
+    with started("--run-id", "a", "--tracker", "notebook") as process:
+        wait_for(lambda: len(notes(folder, "step")) > 1, process)
+        process.kill()
+    assert notes(folder, "close") == []
+    ended = skillopt(*("resume", folder, "--allow-drift", "--set", "model.simulated.latency_ms=0"))
+    assert ended.code == 0, ended.err
+    assert [point["step"] for point in notes(folder, "step")] == [0, 1, 2, 3, 4]
+    assert len({run["identity"] for run in notes(folder, "open")}) == 1
+    assert drops(folder) == []
