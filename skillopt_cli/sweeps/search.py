@@ -127,12 +127,15 @@ class Searched:
         """A sampler with a seed of this number's own."""
         text = f"{self._search.seed} {number}"
         seed = int(hashlib.sha256(text.encode()).hexdigest()[:8], 16)
+        sampler: optuna.samplers.BaseSampler
         if self._search.sampler == "random":
-            return self._optuna.samplers.RandomSampler(seed=seed)
-        start = max(2, min(10, self._search.trials // 3))
-        return self._optuna.samplers.TPESampler(
-            seed=seed, n_startup_trials=start, constant_liar=True
-        )
+            sampler = self._optuna.samplers.RandomSampler(seed=seed)
+        else:
+            start = max(2, min(10, self._search.trials // 3))
+            sampler = self._optuna.samplers.TPESampler(
+                seed=seed, n_startup_trials=start, constant_liar=True
+            )
+        return sampler
 
     def _opened(self, maker: Maker) -> optuna.study.Study:
         """The study of this grid; with other values to choose from it is another one."""
@@ -145,13 +148,14 @@ class Searched:
         name = hashlib.sha256(same.encode()).hexdigest()[:16]
         storages = self._optuna.storages
         backend = storages.journal.JournalFileBackend(str(maker.home / STUDY))
-        return self._optuna.create_study(
+        study: optuna.study.Study = self._optuna.create_study(
             study_name=name,
             storage=storages.JournalStorage(backend),
             direction="maximize",
             load_if_exists=True,
             pruner=self._optuna.pruners.MedianPruner(_BEFORE_PRUNING, n_warmup_steps=1),
         )
+        return study
 
     def _unfinished(self) -> Iterator[int]:
         state = self._optuna.trial.TrialState
