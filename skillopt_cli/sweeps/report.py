@@ -55,7 +55,7 @@ def sweep_document(grid: Grid, standings: Standings, purse: Purse, exit_code: in
         "name": grid.name,
         "exit_code": exit_code,
         "interrupted": standings.outcome.interrupted,
-        "finished": all(result.finished for result in standings.results),
+        "finished": all(r.finished or r.status == "pruned" for r in standings.results),
         "incomparable": standings.incomparable or None,
         "combinations": [_document(i, c) for i, c in enumerate(combinations, 1)],
         "caps": {

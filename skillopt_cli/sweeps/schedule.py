@@ -197,7 +197,7 @@ class Schedule:
         self._measured |= view.baseline is not None
         if trial.run_id in self._dropped:
             self.source.ended(trial, view)
-            self.said.run("dropped", trial, view)
+            self.said.run("pruned", trial, view)
         elif isinstance(view.ending, RunFinished):
             self.source.ended(trial, view)
             self.said.run("finished", trial, view)

@@ -179,4 +179,4 @@ def test_a_run_that_is_given_up_is_no_failure(monkeypatch: pytest.MonkeyPatch) -
     outcome = Schedule(source, rig, Purse(()), rig.read, rig).carry_out()
     assert rig.stopped == ["b"]
     assert outcome == replace(Outcome(), dropped={"b"})
-    assert ("dropped", "b") in rig.told and ("finished", "c") in rig.told
+    assert ("pruned", "b") in rig.told and ("finished", "c") in rig.told
