@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 STUDY = "study.log"
 _SETTINGS = "settings"
+_BEFORE_LEARNING = 5
+"""Trials chosen at random before the sampler learns from them."""
 _BEFORE_PRUNING = 3
 """Trials that go to their end before any is held against them."""
 
@@ -127,14 +129,13 @@ class Searched:
         """A sampler with a seed of this number's own."""
         text = f"{self._search.seed} {number}"
         seed = int(hashlib.sha256(text.encode()).hexdigest()[:8], 16)
+        samplers = self._optuna.samplers
         sampler: optuna.samplers.BaseSampler
         if self._search.sampler == "random":
-            sampler = self._optuna.samplers.RandomSampler(seed=seed)
+            sampler = samplers.RandomSampler(seed=seed)
         else:
-            start = max(2, min(10, self._search.trials // 3))
-            sampler = self._optuna.samplers.TPESampler(
-                seed=seed, n_startup_trials=start, constant_liar=True
-            )
+            first = _BEFORE_LEARNING
+            sampler = samplers.TPESampler(seed=seed, n_startup_trials=first, constant_liar=True)
         return sampler
 
     def _opened(self, maker: Maker) -> optuna.study.Study:
