@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import product
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt_cli.core.luck import corrected, interval, sign_test
+from skillopt_cli.core.luck import LEVEL, corrected, interval, sign_test
 
 
 def test_an_interval_is_the_one_of_the_paper() -> None:
@@ -51,3 +52,13 @@ def test_a_correction_never_makes_luck_less_likely(chances: list[float]) -> None
     assert all(c <= f <= 1.0 for c, f in zip(chances, found, strict=True))
     order = sorted(range(len(chances)), key=lambda i: chances[i])
     assert [found[i] for i in order] == sorted(found)
+
+
+def test_sweeps_in_which_nothing_differs_seldom_name_a_difference() -> None:
+    chance, sweeps, named = Random(1), 1000, 0
+    for _ in range(sweeps):
+        marks = [[chance.random() < 0.5 for _ in range(30)] for _ in range(6)]
+        pairs = [list(zip(marks[0], other, strict=True)) for other in marks[1:]]
+        raw = [sign_test(sum(b > a for a, b in p), sum(b < a for a, b in p)) for p in pairs]
+        named += min(corrected(raw)) < LEVEL
+    assert named <= LEVEL * sweeps
