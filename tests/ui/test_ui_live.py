@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import time
 from pathlib import Path
 
@@ -16,9 +17,12 @@ from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit, EditOutcome
 from skillopt_cli.core.task import Usage
 from skillopt_cli.ui.folding import fold
+from skillopt_cli.ui.jsonlines import JsonLines
 from skillopt_cli.ui.live import REFRESHES_PER_SECOND, LivePanel
 from skillopt_cli.ui.panel import FinalPanel, RunPanel
 from skillopt_cli.ui.pictures import sparkline
+from skillopt_cli.ui.plain import PlainLines
+from skillopt_cli.ui.verdict import gate_line, gate_parts
 from skillopt_cli.ui.view import RunView
 
 NASTY = (
@@ -321,3 +325,30 @@ def test_the_panel_of_the_docs_is_one_that_is_drawn() -> None:
     page = Path(__file__).parents[2] / "docs" / "how-to" / "watch-a-run.md"
     view = fold(stamp(states()["gating"]))
     assert drawn(RunPanel(view, view.time + 2), console(90)) in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", states())
+def test_panel_lines_and_json_tell_the_same_decisions(name: str) -> None:
+    facts = stamp(states()[name])
+    lines, document = io.StringIO(), io.StringIO()
+    plain, machine = PlainLines(lines), JsonLines(document)
+    for fact in facts:
+        plain(fact)
+        machine(fact)
+    view = fold(facts)
+    decided = [json.loads(line)["event"] for line in document.getvalue().splitlines()]
+    gates = [fact for fact in decided if fact["kind"] == "gate_decided"]
+    shown = rows(view, "gate", 160)
+    for step, told in zip(view.decided, gates, strict=True):
+        assert step.gate is not None
+        said, word, _ = gate_parts(step.gate.decision)
+        line = f"[Step {step.number}/3] Gate: {gate_line(step.gate.decision)}"
+        assert line in lines.getvalue().splitlines()
+        assert (told["step"], told["decision"]["verdict"]) == (
+            step.number,
+            step.gate.decision.verdict,
+        )
+        assert any(
+            row.startswith(f"{step.number}  {word}  {said.removeprefix('val score ')}")
+            for row in shown
+        )
