@@ -75,7 +75,7 @@ def _changed(step: StepView) -> bool:
 def _differing(runs: Sequence[Reported], differences: Sequence[Difference]) -> Rows:
     """Settings with the value each run has."""
     labels = _labels(runs)
-    columns = [(d.key, *(_value(v) for v in d.values)) for d in differences]
+    columns = [(one_line(d.key), *(_value(v) for v in d.values)) for d in differences]
     if len(runs) <= _ABREAST:
         return Rows(("setting", *labels), columns)
     titles, *values = zip(*columns, strict=True)
