@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -65,7 +66,7 @@ class RunPanel:
         edits = edit_rows(self.view, max(1, room - len(decisions)))
         parts: list[RenderableType] = [*head, *decisions, *epoch, *edits, *foot]
         yield Panel(
-            Group(*(_encodable(part, plain) for part in parts)),
+            Group(*_joined(_encodable(part, plain) for part in parts)),
             title=readable(_title(self.view), plain),
             title_align="left",
             box=box.ROUNDED,
@@ -155,6 +156,17 @@ def _clock(view: RunView, now: float) -> Text:
         ("time    ", "dim"),
         f"{duration(view.wall_time + since)}, {count(view.made, 'rollout')} made{recalled}{saved}",
     )
+
+
+def _joined(parts: Iterable[RenderableType]) -> Iterator[RenderableType]:
+    """The parts, neighbouring rows as one text: each by itself would take longer to draw."""
+    for _, run in groupby(parts, key=lambda part: isinstance(part, Text)):
+        members = list(run)
+        texts = [part for part in members if isinstance(part, Text)]
+        if texts:
+            yield Text("\n", overflow=texts[0].overflow, no_wrap=True).join(texts)
+        else:
+            yield from members
 
 
 def _encodable(part: RenderableType, plain: bool) -> RenderableType:
