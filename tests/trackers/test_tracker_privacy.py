@@ -94,7 +94,7 @@ def collector() -> Iterator[Collector]:
     heard = Collector()
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802 - the library's name
+        def do_POST(self) -> None:
             heard.headers.append({name.lower(): value for name, value in self.headers.items()})
             heard.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
             self.send_response(200)
