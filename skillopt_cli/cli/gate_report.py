@@ -11,13 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from skillopt_cli.cli.options import JsonOption, LookupRoot
-from skillopt_cli.cli.running import read_view
 from skillopt_cli.cli.show import show, show_json
 from skillopt_cli.compose.comparison import differences, refuse_other_tasks
 from skillopt_cli.compose.folder import MANIFEST, find_run
 from skillopt_cli.compose.manifest import read_manifest
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.ui.page import as_markdown, as_rich
+from skillopt_cli.ui.reading import read_view
 from skillopt_cli.ui.report import Difference, Reported, report_document, side_by_side, story
 from skillopt_cli.ui.report.html import as_html
 

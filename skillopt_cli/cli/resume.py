@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from skillopt_cli.cli.options import AllowDrift, JsonOption
-from skillopt_cli.cli.running import carry_out, read_view
+from skillopt_cli.cli.running import carry_out
 from skillopt_cli.cli.show import show_json
 from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
 from skillopt_cli.cli.train import foretell, show_result
@@ -24,6 +24,7 @@ from skillopt_cli.core.caps import Use
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.engine.session import train_session
+from skillopt_cli.ui.reading import read_view
 from skillopt_cli.ui.summary import summarise
 
 

@@ -1,0 +1,84 @@
+"""The application: addresses, and what is answered when something is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from skillopt_cli.core.errors import SkillOptError
+from skillopt_cli.web import live, serving
+from skillopt_cli.web.pages import index, overview
+from skillopt_cli.web.places import Missing, Outputs
+from skillopt_cli.web.security import Access, Guard
+from skillopt_cli.web.site import Page, Site
+
+RUN = "/runs/{benchmark}/{run}"
+
+Make = Callable[[Site, Request], Page]
+
+
+def application(root: Path, access: Access) -> Starlette:
+    """The web page of an outputs folder.
+
+    Args:
+        root: the outputs folder; nothing outside of it is read.
+    """
+    site = Site.on(Outputs(root), access)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(asyncio.to_thread(site.runs.read_on))
+            try:
+                yield
+            finally:
+                site.runs.close()
+
+    return Starlette(
+        routes=_routes(site),
+        middleware=[Middleware(Guard, access=access)],
+        exception_handlers={
+            HTTPException: lambda _, error: site.answer(_not_found()),
+        },
+        lifespan=lifespan,
+    )
+
+
+def _routes(site: Site) -> list[Route]:
+    def page(path: str, make: Make) -> Route:
+        async def endpoint(request: Request) -> Response:
+            return await run_in_threadpool(_made, site, make, request)
+
+        return Route(path, endpoint, methods=["GET"])
+
+    return [
+        page("/", index.page),
+        page(RUN, overview.page),
+        Route("/live", live.of_all(site)),
+        Route(f"{RUN}/live", live.of_one(site)),
+        Route("/assets/{name}", serving.asset),
+    ]
+
+
+def _made(site: Site, make: Make, request: Request) -> Response:
+    try:
+        return site.answer(make(site, request))
+    except Missing:
+        return site.answer(_not_found())
+    except SkillOptError as error:
+        return site.answer(Page("error.html", {"message": error.message, "hint": error.hint}, 422))
+
+
+def _not_found() -> Page:
+    hint = "runs are listed on the first page"
+    return Page("error.html", {"message": "there is no such page", "hint": hint}, 404)

@@ -1,0 +1,95 @@
+"""What every page is made with: the runs, the templates, and the shape of an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from skillopt_cli import __version__
+from skillopt_cli.ui.markup import environment
+from skillopt_cli.ui.words import duration, one_line, score
+from skillopt_cli.web.places import Named, Outputs
+from skillopt_cli.web.runs import Runs
+from skillopt_cli.web.security import Access
+
+ASSETS = files(__package__).joinpath("assets")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A template, and what it is given beside what all of them are."""
+
+    template: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """All that pages are made from.
+
+    Attributes:
+        access: where the page listens; runs are started with the same outputs folder.
+    """
+
+    outputs: Outputs
+    runs: Runs
+    access: Access
+    templates: Environment
+
+    @classmethod
+    def on(cls, outputs: Outputs, access: Access) -> Site:
+        """The site of an outputs folder."""
+        return cls(outputs, Runs(outputs), access, _templates())
+
+    def answer(self, page: Page) -> Response:
+        """The page as HTML. It is never kept by a browser: runs change."""
+        text = self.templates.get_template(page.template).render(page.given)
+        return HTMLResponse(text, page.status, {"Cache-Control": "no-store"})
+
+
+def named(request: Request) -> Named:
+    """The run an address is about."""
+    return Named(request.path_params["benchmark"], request.path_params["run"])
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Environment:
+    made = environment("skillopt_cli.web")
+    made.filters |= {
+        "score": score,
+        "one_line": one_line,
+        "duration": duration,
+        "exact": exact,
+        "moment": moment,
+        "kind": lambda block: type(block).__name__,
+        "count_of": count_of,
+    }
+    made.globals |= {"version": __version__}
+    return made
+
+
+def exact(value: object) -> str:
+    """A value for programs that read the page: JSON, with nothing for what is not known."""
+    return "" if value is None else json.dumps(value)
+
+
+def moment(time: float | None) -> str:
+    """A time of day, in the zone of the machine that serves the page."""
+    if not time:
+        return "-"
+    return datetime.fromtimestamp(time, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def count_of(values: Sequence[object] | None) -> int:
+    """How many there are, 0 for none at all."""
+    return len(values or ())
