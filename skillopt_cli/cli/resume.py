@@ -54,8 +54,9 @@ def resume(
         raise UsageError(
             f"{folder} is an evaluation, which cannot be resumed", "run `skillopt eval` again"
         )
-    config = settled(replace(wishes, config=folder / CONFIG), environment, replay)
-    order = Order(config, environment, allow_drift=allow_drift)
+    resolved = settled(replace(wishes, config=folder / CONFIG), environment, replay)
+    config = resolved.config
+    order = Order(config, environment, sources=resolved.sources, allow_drift=allow_drift)
     order = taped(order, record, replay, carry_on=True)
     if isinstance(view.ending, RunFinished) and not allow_drift:
         refuse_drift(config_drift(read_manifest(folder / MANIFEST), binding(config)))

@@ -15,6 +15,7 @@ from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.store.files import EVENTS
 
 CONFIG = "config.yaml"
+SOURCES = "sources.json"
 MANIFEST = "manifest.json"
 CRASH = "crash.txt"
 EVALUATION = "eval_summary.json"

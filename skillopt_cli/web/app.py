@@ -17,7 +17,18 @@ from starlette.routing import Route
 
 from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.web import live, serving
-from skillopt_cli.web.pages import index, overview
+from skillopt_cli.web.pages import (
+    attempts,
+    compare,
+    epochs,
+    index,
+    overview,
+    settings,
+    skills,
+    spend,
+    steps,
+    tasks,
+)
 from skillopt_cli.web.places import Missing, Outputs
 from skillopt_cli.web.security import Access, Guard
 from skillopt_cli.web.site import Page, Site
@@ -63,7 +74,15 @@ def _routes(site: Site) -> list[Route]:
 
     return [
         page("/", index.page),
+        page("/compare", compare.page),
         page(RUN, overview.page),
+        page(f"{RUN}/steps/{{step:int}}", steps.page),
+        page(f"{RUN}/tasks", tasks.page),
+        page(f"{RUN}/attempts", attempts.page),
+        page(f"{RUN}/skills", skills.page),
+        page(f"{RUN}/epochs", epochs.page),
+        page(f"{RUN}/spend", spend.page),
+        page(f"{RUN}/settings", settings.page),
         Route("/live", live.of_all(site)),
         Route(f"{RUN}/live", live.of_one(site)),
         Route("/assets/{name}", serving.asset),
