@@ -50,7 +50,7 @@ def page(site: Site, request: Request) -> Page:
     if step is None and seen.whole:
         raise Missing
     (document,) = report_document([Reported(seen.name.run_id, view)])["runs"]
-    record = next((r for r in document["steps"] if r["step"] == number), {})
+    record: dict[str, Any] = next((r for r in document["steps"] if r["step"] == number), {})
     return framed(
         seen,
         "step.html",
