@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from skillopt_cli import __version__
-from skillopt_cli.ui.markup import environment
+from skillopt_cli.ui.report.html import drawing
 from skillopt_cli.ui.words import duration, one_line, score
 from skillopt_cli.web.places import Named, Outputs
 from skillopt_cli.web.runs import Runs
@@ -64,14 +64,13 @@ def named(request: Request) -> Named:
 
 @lru_cache(maxsize=1)
 def _templates() -> Environment:
-    made = environment("skillopt_cli.web")
+    made = drawing("skillopt_cli.web")
     made.filters |= {
         "score": score,
         "one_line": one_line,
         "duration": duration,
         "exact": exact,
         "moment": moment,
-        "kind": lambda block: type(block).__name__,
         "count_of": count_of,
     }
     made.globals |= {"version": __version__}

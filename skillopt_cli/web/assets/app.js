@@ -56,10 +56,10 @@ function isUsed(part) {
 function put(old, now) {
   const opened = new Set([...old.querySelectorAll("details[open][id]")].map((one) => one.id));
   const focused = old.contains(document.activeElement) ? signOf(document.activeElement) : null;
-  const scrolled = [...old.querySelectorAll(".wide")].map((one) => one.scrollLeft);
+  const scrolled = [...old.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
   old.replaceChildren(...[...now.childNodes].map((node) => document.importNode(node, true)));
   for (const one of old.querySelectorAll("details[id]")) one.open ||= opened.has(one.id);
-  old.querySelectorAll(".wide").forEach((one, i) => (one.scrollLeft = scrolled[i] ?? 0));
+  old.querySelectorAll(".scroll").forEach((one, i) => (one.scrollLeft = scrolled[i] ?? 0));
   if (focused) [...old.querySelectorAll("a, button, summary, [tabindex]")].find((one) => signOf(one) === focused)?.focus();
 }
 

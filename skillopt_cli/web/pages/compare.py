@@ -5,7 +5,6 @@ from __future__ import annotations
 from starlette.requests import Request
 
 from skillopt_cli.core.errors import UsageError
-from skillopt_cli.ui.pictures import curve_legend, score_curve
 from skillopt_cli.ui.report import Reported, apart, labels_of, side_by_side
 from skillopt_cli.web.places import Missing, Named
 from skillopt_cli.web.site import Page, Site
@@ -27,16 +26,10 @@ def page(site: Site, request: Request) -> Page:
     folders = [one.folder for one in seen]
     labels = labels_of(folders)
     reported = [Reported(label, one.view) for label, one in zip(labels, seen, strict=True)]
+    told = side_by_side(reported, apart(labels, folders), illustrated=True)
     # The first heading is the page's.
-    blocks = list(side_by_side(reported, apart(labels, folders)))[1:]
-    curves = [
-        (one.name, score_curve(one.view, width=560, height=200), curve_legend(one.view))
-        for one in seen
-        if one.view.baseline is not None
-    ]
-    return Page(
-        "compare.html", {"names": [one.name for one in seen], "blocks": blocks, "curves": curves}
-    )
+    blocks = list(told)[1:]
+    return Page("compare.html", {"names": [one.name for one in seen], "blocks": blocks})
 
 
 def _name(key: str) -> Named:

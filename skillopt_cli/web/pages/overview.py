@@ -16,8 +16,8 @@ from skillopt_cli.ui.ending import (
     trouble_words,
 )
 from skillopt_cli.ui.limits import cap_words, pace_place, slowed, speed_words
-from skillopt_cli.ui.pictures import curve_legend, score_curve
 from skillopt_cli.ui.report import Reported, report_document
+from skillopt_cli.ui.report.figures import curve
 from skillopt_cli.ui.summary import TESTS
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import duration
@@ -51,8 +51,7 @@ def page(site: Site, request: Request) -> Page:
         else [],
         trouble=trouble_words(view),
         spend=spend_lines(view),
-        curve=score_curve(view),
-        legend=curve_legend(view),
+        curve=curve(view),
     )
 
 

@@ -21,7 +21,7 @@ def page(site: Site, request: Request) -> Page:
     seen = site.runs.seen(named(request))
     blocks = [*cost_blocks(seen.view), *savings_blocks(seen.view), *_limits(seen.view)]
     blocks += _by_step(seen.view)
-    return framed(seen, "blocks.html", "Spend", blocks=blocks, empty="Nothing was spent yet.")
+    return framed(seen, "told.html", "Spend", blocks=blocks, empty="Nothing was spent yet.")
 
 
 def _limits(view: RunView) -> Iterator[Block]:

@@ -6,15 +6,9 @@ from collections.abc import Callable, Mapping
 
 from starlette.requests import Request
 
-from skillopt_cli.ui.pictures import (
-    Grid,
-    heat_legend,
-    heat_map,
-    selection_grid,
-    test_grid,
-    train_grid,
-)
+from skillopt_cli.ui.pictures import Grid, selection_grid, test_grid, train_grid
 from skillopt_cli.ui.pictures.grid import STATE_WORDS
+from skillopt_cli.ui.report.figures import heat
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.web.pages.attempts import address
 from skillopt_cli.web.pages.framed import framed
@@ -50,6 +44,5 @@ def page(site: Site, request: Request) -> Page:
         rows=rows,
         signs=SIGNS,
         words=STATE_WORDS,
-        picture=heat_map(grid),
-        legend=heat_legend(grid),
+        picture=heat(grid),
     )
