@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, Response
 
 from skillopt_cli import __version__
 from skillopt_cli.ui.report.html import drawing
-from skillopt_cli.ui.words import duration, one_line, score
+from skillopt_cli.ui.words import duration, edit_words, one_line, score
 from skillopt_cli.web.places import Named, Outputs
 from skillopt_cli.web.runs import Runs
 from skillopt_cli.web.security import Access
@@ -69,6 +69,7 @@ def _templates() -> Environment:
         "score": score,
         "one_line": one_line,
         "duration": duration,
+        "edit_words": lambda edit: edit_words(edit, 200),
         "exact": exact,
         "moment": moment,
         "count_of": count_of,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from starlette.requests import Request
 
-from skillopt_cli.ui.parts import StepView
 from skillopt_cli.ui.report import Reported, report_document
+from skillopt_cli.ui.report.figures import edits_in_full
 from skillopt_cli.ui.report.steps import step_blocks
 from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import edit_words
 from skillopt_cli.web.pages.attempts import Tried, where
 from skillopt_cli.web.pages.framed import framed
 from skillopt_cli.web.places import Missing
@@ -60,27 +58,11 @@ def page(site: Site, request: Request) -> Page:
         record=record,
         figures=[(key, title, record[key]) for key, title in FIGURES] if record else [],
         # Its heading is the page's.
-        blocks=list(step_blocks(step))[1:] if step else [],
-        edits=list(_edits(step)) if step else [],
+        blocks=[*list(step_blocks(step))[1:], *edits_in_full(step)] if step else [],
+        chosen=step.chosen.chosen if step and step.chosen and not step.candidate else (),
         rounds=_rounds(view, number),
         last=view.steps[-1].number if view.steps else number,
     )
-
-
-def _edits(step: StepView) -> Iterator[dict[str, Any]]:
-    """Every edit with its state; before the candidate is made, those that are chosen."""
-    if step.candidate is not None:
-        for outcome in step.candidate.outcomes:
-            yield {
-                "state": outcome.state,
-                "reason": outcome.reason,
-                "words": edit_words(outcome.edit, 200),
-                "edit": outcome.edit,
-            }
-    elif step.chosen is not None:
-        for state, edits in (("chosen", step.chosen.chosen), ("over_budget", step.chosen.dropped)):
-            for edit in edits:
-                yield {"state": state, "reason": "", "words": edit_words(edit, 200), "edit": edit}
 
 
 def _rounds(view: RunView, number: int) -> list[tuple[str, list[Tried]]]:
