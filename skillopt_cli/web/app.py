@@ -59,7 +59,7 @@ def application(root: Path, access: Access) -> Starlette:
         routes=_routes(site),
         middleware=[Middleware(Guard, access=access)],
         exception_handlers={
-            HTTPException: lambda _, error: site.answer(_not_found()),
+            HTTPException: lambda _, error: site.answer(_not_found(error.status_code)),
         },
         lifespan=lifespan,
     )
@@ -98,6 +98,6 @@ def _made(site: Site, make: Make, request: Request) -> Response:
         return site.answer(Page("error.html", {"message": error.message, "hint": error.hint}, 422))
 
 
-def _not_found() -> Page:
+def _not_found(status: int = 404) -> Page:
     hint = "runs are listed on the first page"
-    return Page("error.html", {"message": "there is no such page", "hint": hint}, 404)
+    return Page("error.html", {"message": "there is no such page", "hint": hint}, status)
