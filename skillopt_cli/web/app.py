@@ -30,6 +30,7 @@ from skillopt_cli.web.pages import (
     tasks,
 )
 from skillopt_cli.web.places import Missing, Outputs
+from skillopt_cli.web.runs import PATIENCE
 from skillopt_cli.web.security import Access, Guard
 from skillopt_cli.web.site import Page, Site
 
@@ -38,13 +39,14 @@ RUN = "/runs/{benchmark}/{run}"
 Make = Callable[[Site, Request], Page]
 
 
-def application(root: Path, access: Access) -> Starlette:
+def application(root: Path, access: Access, patience: float = PATIENCE) -> Starlette:
     """The web page of an outputs folder.
 
     Args:
         root: the outputs folder; nothing outside of it is read.
+        patience: seconds a page may spend on reading logs.
     """
-    site = Site.on(Outputs(root), access)
+    site = Site.on(Outputs(root), access, patience)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

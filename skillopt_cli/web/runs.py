@@ -22,7 +22,10 @@ from skillopt_cli.web.places import Missing, Named, Outputs
 KEPT = 12
 """Runs whose logs are kept folded; of the others only their row in the list."""
 PATIENCE = 0.04
-"""Seconds a page spends on reading a log; a longer one is read on between pages."""
+"""Seconds a page spends on reading logs; what is left is read on between pages."""
+
+_STRETCH = 0.2
+"""Seconds spent on one log before another one that is wanted has its turn."""
 
 Mark = tuple[int, int, bool]
 """What a log looks like from outside: its file, its size, whether a process is at work."""
@@ -58,10 +61,15 @@ class _Followed:
 
 
 class Runs:
-    """All runs of an outputs folder. May be asked from several threads."""
+    """All runs of an outputs folder. May be asked from several threads.
 
-    def __init__(self, outputs: Outputs) -> None:
+    Args:
+        patience: seconds a page may spend on reading logs.
+    """
+
+    def __init__(self, outputs: Outputs, patience: float = PATIENCE) -> None:
         self.outputs = outputs
+        self._patience = patience
         self._followed: OrderedDict[Named, _Followed] = OrderedDict()
         self._rows: dict[Named, tuple[Mark, Row]] = {}
         self._lock = Lock()
@@ -69,13 +77,14 @@ class Runs:
         self._queued: set[Named] = set()
         self._closed = False
 
-    def seen(self, name: Named, patience: float = PATIENCE) -> Seen:
+    def seen(self, name: Named, patience: float | None = None) -> Seen:
         """A run, read for no longer than `patience` seconds; what is left is read on later.
 
         Raises:
             Missing: there is no such run.
             DataError: its log cannot be read.
         """
+        patience = self._patience if patience is None else patience
         folder = self.outputs.folder(name)
         # Asked first: a run that ends meanwhile has then stated its ending.
         mark = self.mark(name)
@@ -94,7 +103,7 @@ class Runs:
 
     def rows(self) -> list[Row]:
         """A row for each run; `status` is "reading" for one whose log is not read yet."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + self._patience
         return [self._row(name, end) for name in self.outputs.names()]
 
     def read_on(self) -> None:
@@ -102,7 +111,7 @@ class Runs:
         while (name := self._wanted.get()) is not None and not self._closed:
             self._queued.discard(name)
             with suppress(Missing, DataError):  # whoever opens its page is told
-                self.seen(name, 5 * PATIENCE)
+                self.seen(name, _STRETCH)
 
     def close(self) -> None:
         """Let `read_on` return soon."""

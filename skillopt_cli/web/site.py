@@ -18,7 +18,7 @@ from skillopt_cli import __version__
 from skillopt_cli.ui.report.html import drawing
 from skillopt_cli.ui.words import duration, edit_words, one_line, score
 from skillopt_cli.web.places import Named, Outputs
-from skillopt_cli.web.runs import Runs
+from skillopt_cli.web.runs import PATIENCE, Runs
 from skillopt_cli.web.security import Access
 
 ASSETS = files(__package__).joinpath("assets")
@@ -47,9 +47,9 @@ class Site:
     templates: Environment
 
     @classmethod
-    def on(cls, outputs: Outputs, access: Access) -> Site:
+    def on(cls, outputs: Outputs, access: Access, patience: float = PATIENCE) -> Site:
         """The site of an outputs folder."""
-        return cls(outputs, Runs(outputs), access, _templates())
+        return cls(outputs, Runs(outputs, patience), access, _templates())
 
     def answer(self, page: Page) -> Response:
         """The page as HTML. It is never kept by a browser: runs change."""

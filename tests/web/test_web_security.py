@@ -6,10 +6,12 @@ import json
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from web_rig import client
 
+from skillopt_cli.core.names import safe_name
 from skillopt_cli.web.security import Access
 
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -232,8 +234,6 @@ def test_what_a_run_holds_is_text(trained: Path, tmp_path: Path) -> None:
     for path in [*run.glob("skills/*.md"), run / "best_skill.md", *run.glob("steps/*/*.md")]:
         path.write_text(f"{SCRIPT}\n{path.read_text()}{SCRIPT}")
     (run / "config.yaml").write_text((run / "config.yaml").read_text() + f"x: '{SCRIPT}'\n")
-    from skillopt_cli.core.names import safe_name
-
     attempt = json.loads((run / "selection/val-001.json").read_text())
     attempt["conversation"].append({"role": SCRIPT, "content": SCRIPT})
     attempt |= {"answer": SCRIPT, "feedback": SCRIPT, "error": SCRIPT, "task_type": SCRIPT}
@@ -245,8 +245,6 @@ def test_what_a_run_holds_is_text(trained: Path, tmp_path: Path) -> None:
         tags.feed(page)
         (home,) = [a for a in tags.addresses if a.startswith("/runs/") and "%3Cb%3E" in a]
         shown = 0
-        from urllib.parse import urlencode
-
         task = urlencode({"task": SCRIPT})
         for path in ("", *PATHS, f"/attempts?{task}", f"/attempts?{task}&in=selection"):
             answer = asking.get(f"{home}{path}")

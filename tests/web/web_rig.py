@@ -54,8 +54,9 @@ def served(root: Path, *flags: str) -> Iterator[str]:
 
 @contextmanager
 def client(root: Path, access: Access | None = None, **headers: str) -> Iterator[TestClient]:
-    """Asks the application without a network."""
-    asking = TestClient(application(root, access or Access()), base_url=HOME, headers=headers)
+    """Asks the application without a network; it reads every log to its end at once."""
+    made = application(root, access or Access(), patience=60)
+    asking = TestClient(made, base_url=HOME, headers=headers)
     with asking:
         yield asking
 

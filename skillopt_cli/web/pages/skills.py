@@ -8,7 +8,7 @@ from pathlib import Path
 
 from starlette.requests import Request
 
-from skillopt_cli.core.errors import DataError, UsageError
+from skillopt_cli.core.errors import DataError
 from skillopt_cli.ui.diff import NamedSkill, SkillDiff, diff_folders, diff_skills, named_skill
 from skillopt_cli.ui.diff.lines import Opcode, pairs, words
 from skillopt_cli.ui.diff.patch import notes, range_line
@@ -45,14 +45,12 @@ def page(site: Site, request: Request) -> Page:
     a, b = asked.get("a", "seed"), asked.get("b", "best")
     if "0" in (a, b):
         a, b = ("seed" if which == "0" else which for which in (a, b))
-    for which in (a, b):
-        if which not in choices and seen.whole and "seed" in choices:
+    if not {a, b} <= choices.keys():
+        if choices and seen.whole:
             raise Missing
-    try:
-        first, second = (_skill(site, seen, which) for which in (a, b))
-    except (UsageError, Missing):
         # A run that is not at its first step yet has no texts to show.
         return framed(seen, "skills.html", "Skills", choices=choices, a=a, b=b, files=[], text=None)
+    first, second = (_skill(site, seen, which) for which in (a, b))
     headline, files, others = _compared(first, second)
     return framed(
         seen,
