@@ -14,7 +14,7 @@ from skillopt_cli.web.site import Page, Site
 
 def page(site: Site, request: Request) -> Page:
     """All runs, the latest first."""
-    version = list_version(site)
+    news = {"url": "/live", "version": list_version(site)}
     rows = [
         {
             **row,
@@ -25,7 +25,7 @@ def page(site: Site, request: Request) -> Page:
         }
         for row in reversed(in_order(site.runs.rows(), "time"))
     ]
-    return Page("index.html", {"rows": rows, "facts": version, "root": str(site.outputs.root)})
+    return Page("index.html", {"rows": rows, "news": news, "root": str(site.outputs.root)})
 
 
 def _name(row: Row) -> Named:
