@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -15,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from skillopt_cli.core.errors import SkillOptError
-from skillopt_cli.web import live, serving
+from skillopt_cli.core.errors import SkillOptError, UsageError
+from skillopt_cli.web import live, serving, starting, steering
 from skillopt_cli.web.pages import (
     attempts,
     compare,
@@ -30,13 +31,15 @@ from skillopt_cli.web.pages import (
     tasks,
 )
 from skillopt_cli.web.places import Missing, Outputs
+from skillopt_cli.web.posting import Posted, posted
 from skillopt_cli.web.runs import PATIENCE
 from skillopt_cli.web.security import Access, Guard
 from skillopt_cli.web.site import Page, Site
 
 RUN = "/runs/{benchmark}/{run}"
 
-Make = Callable[[Site, Request], Page]
+Make = Callable[[Site, Request], Page | Response]
+Act = Callable[[Site, Request, Posted], Page | Response]
 
 
 def application(root: Path, access: Access, patience: float = PATIENCE) -> Starlette:
@@ -74,10 +77,25 @@ def _routes(site: Site) -> list[Route]:
 
         return Route(path, endpoint, methods=["GET"])
 
+    def form(path: str, act: Act) -> Route:
+        async def endpoint(request: Request) -> Response:
+            try:
+                sent = await posted(site, request)
+            except UsageError as error:
+                return site.answer(_told(error))
+            made = partial(_acted, act, sent)
+            return await run_in_threadpool(_made, site, made, request)
+
+        return Route(path, endpoint, methods=["POST"])
+
     return [
         page("/", index.page),
         page("/compare", compare.page),
+        page("/new", starting.page),
+        form("/new", starting.act),
         page(RUN, overview.page),
+        page(f"{RUN}/steer", steering.page),
+        form(f"{RUN}/steer", steering.act),
         page(f"{RUN}/steps/{{step:int}}", steps.page),
         page(f"{RUN}/tasks", tasks.page),
         page(f"{RUN}/attempts", attempts.page),
@@ -91,13 +109,22 @@ def _routes(site: Site) -> list[Route]:
     ]
 
 
+def _acted(act: Act, form: Posted, site: Site, request: Request) -> Page | Response:
+    return act(site, request, form)
+
+
 def _made(site: Site, make: Make, request: Request) -> Response:
     try:
-        return site.answer(make(site, request))
+        made = make(site, request)
+        return site.answer(made) if isinstance(made, Page) else made
     except Missing:
         return site.answer(_not_found())
     except SkillOptError as error:
-        return site.answer(Page("error.html", {"message": error.message, "hint": error.hint}, 422))
+        return site.answer(_told(error))
+
+
+def _told(error: SkillOptError) -> Page:
+    return Page("error.html", {"message": error.message, "hint": error.hint}, 422)
 
 
 def _not_found(status: int = 404) -> Page:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from skillopt_cli.ui.words import duration, edit_words, one_line, score
 from skillopt_cli.web.places import Named, Outputs
 from skillopt_cli.web.runs import PATIENCE, Runs
 from skillopt_cli.web.security import Access
+from skillopt_cli.web.told import Told
 
 ASSETS = files(__package__).joinpath("assets")
 
@@ -39,12 +41,16 @@ class Site:
 
     Attributes:
         access: where the page listens; runs are started with the same outputs folder.
+        sign: what the forms of this server bear, so that no other page's is taken for one.
+        told: answers of runs that pages still have to show.
     """
 
     outputs: Outputs
     runs: Runs
     access: Access
     templates: Environment
+    sign: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    told: Told = field(default_factory=Told)
 
     @classmethod
     def on(cls, outputs: Outputs, access: Access, patience: float = PATIENCE) -> Site:
@@ -53,7 +59,7 @@ class Site:
 
     def answer(self, page: Page) -> Response:
         """The page as HTML. It is never kept by a browser: runs change."""
-        text = self.templates.get_template(page.template).render(page.given)
+        text = self.templates.get_template(page.template).render(page.given, sign=self.sign)
         return HTMLResponse(text, page.status, {"Cache-Control": "no-store"})
 
 

@@ -50,7 +50,12 @@ function exchange(parsed) {
 // A part in which somebody types or has chosen something is left alone until they are done.
 function isUsed(part) {
   const inputs = [...part.querySelectorAll("input, textarea, select")];
-  return inputs.some((input) => input.checked || (input === document.activeElement && input.type !== "checkbox"));
+  return inputs.some((input) => input.checked || isTyped(input) || (input === document.activeElement && input.type !== "checkbox"));
+}
+
+function isTyped(input) {
+  if (input.tagName === "SELECT") return [...input.options].some((one) => one.selected !== one.defaultSelected) && input.selectedIndex > 0;
+  return input.type !== "hidden" && input.value !== input.defaultValue;
 }
 
 function put(old, now) {
@@ -67,4 +72,30 @@ function signOf(element) {
   return `${element.tagName} ${element.getAttribute("href") ?? ""} ${element.id} ${element.textContent.trim().slice(0, 80)}`;
 }
 
+// A form that only tells a run something is sent without leaving the page.
+async function send(event) {
+  const form = event.target.closest("form[data-quiet]");
+  if (!form) return;
+  event.preventDefault();
+  if (form.ariaBusy) return;
+  form.ariaBusy = "true";
+  try {
+    const entries = new URLSearchParams(new FormData(form, event.submitter));
+    const answer = await fetch(form.action, { method: "POST", body: entries });
+    const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (answer.ok) {
+      // The address keeps the answer, so that the next news do not take it away.
+      history.replaceState(null, "", answer.url);
+      form.reset();
+    }
+    document.getElementById("part-said")?.focus();
+    exchange(parsed);
+  } catch {
+    form.submit(); // The browser says what is wrong, or tries again.
+  } finally {
+    form.ariaBusy = null;
+  }
+}
+
+document.addEventListener("submit", send);
 follow();

@@ -10,6 +10,7 @@ from skillopt_cli.web.site import Page
 
 TABS = (
     ("Overview", ""),
+    ("Steer", "/steer"),
     ("Tasks", "/tasks"),
     ("Skills", "/skills"),
     ("Epochs", "/epochs"),
