@@ -60,7 +60,7 @@ def application(root: Path, access: Access, patience: float = PATIENCE) -> Starl
             finally:
                 site.runs.close()
 
-    return Starlette(
+    app = Starlette(
         routes=_routes(site),
         middleware=[Middleware(Guard, access=access)],
         exception_handlers={
@@ -68,6 +68,8 @@ def application(root: Path, access: Access, patience: float = PATIENCE) -> Starl
         },
         lifespan=lifespan,
     )
+    app.state.stopping = site.stopping
+    return app
 
 
 def _routes(site: Site) -> list[Route]:

@@ -39,7 +39,7 @@ def of_one(site: Site) -> Endpoint:
         name = named(request)
         if not await run_in_threadpool(site.outputs.holds, name):
             raise HTTPException(404)
-        return _stream(request, lambda: version_of(site.runs.seen(name)))
+        return _stream(site, request, lambda: version_of(site.runs.seen(name)))
 
     return endpoint
 
@@ -48,7 +48,7 @@ def of_all(site: Site) -> Endpoint:
     """News of the list of runs."""
 
     async def endpoint(request: Request) -> Response:
-        return _stream(request, lambda: list_version(site))
+        return _stream(site, request, lambda: list_version(site))
 
     return endpoint
 
@@ -59,18 +59,18 @@ def list_version(site: Site) -> str:
     return f"{hash(tuple((r['folder'], r['status'], r['updated']) for r in rows)) & 0xFFFFFFFF:x}"
 
 
-def _stream(request: Request, look: Callable[[], str]) -> Response:
+def _stream(site: Site, request: Request, look: Callable[[], str]) -> Response:
     return StreamingResponse(
-        _news(request, look),
+        _news(site, request, look),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def _news(request: Request, look: Callable[[], str]) -> AsyncIterator[str]:
+async def _news(site: Site, request: Request, look: Callable[[], str]) -> AsyncIterator[str]:
     known = request.query_params.get("from", "")
     quiet = 0
-    while True:
+    while not site.stopping.is_set():
         try:
             now = await run_in_threadpool(look)
         except (Missing, DataError):

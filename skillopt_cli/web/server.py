@@ -6,6 +6,8 @@ import errno
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
+from types import FrameType
 
 import uvicorn
 
@@ -29,8 +31,9 @@ def serve(root: Path, access: Access, say: Callable[[str], None]) -> None:
     with _bound(access) as listener:
         port = listener.getsockname()[1]
         access = Access(access.host, port, access.token)
+        app = application(root, access)
         config = uvicorn.Config(
-            application(root, access),
+            app,
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -39,7 +42,20 @@ def serve(root: Path, access: Access, say: Callable[[str], None]) -> None:
             timeout_graceful_shutdown=PARTING,
         )
         say(address(access))
-        uvicorn.Server(config).run(sockets=[listener])
+        _Server(config, app.state.stopping).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """A server that tells open streams when it is to stop; they would keep it from stopping."""
+
+    def __init__(self, config: uvicorn.Config, stopping: Event) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop, on a signal."""
+        self._stopping.set()
+        super().handle_exit(sig, frame)
 
 
 def address(access: Access) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.resources import files
+from threading import Event
 from typing import Any
 
 from jinja2 import Environment
@@ -43,6 +44,7 @@ class Site:
         access: where the page listens; runs are started with the same outputs folder.
         sign: what the forms of this server bear, so that no other page's is taken for one.
         told: answers of runs that pages still have to show.
+        stopping: set once the server is to stop, so that open streams end.
     """
 
     outputs: Outputs
@@ -51,6 +53,7 @@ class Site:
     templates: Environment
     sign: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     told: Told = field(default_factory=Told)
+    stopping: Event = field(default_factory=Event)
 
     @classmethod
     def on(cls, outputs: Outputs, access: Access, patience: float = PATIENCE) -> Site:

@@ -40,11 +40,19 @@ async function refresh(source) {
 }
 
 function exchange(parsed) {
+  if (partsOf(parsed) !== partsOf(document)) {
+    const main = document.querySelector("main");
+    if (!isUsed(main)) put(main, parsed.querySelector("main"));
+    return;
+  }
   for (const old of document.querySelectorAll("[data-part]")) {
     const now = parsed.getElementById(old.id);
-    if (!now) old.replaceChildren();
-    else if (old.innerHTML !== now.innerHTML && !isUsed(old)) put(old, now);
+    if (old.innerHTML !== now.innerHTML && !isUsed(old)) put(old, now);
   }
+}
+
+function partsOf(page) {
+  return [...page.querySelectorAll("[data-part]")].map((part) => part.id).join(" ");
 }
 
 // A part in which somebody types or has chosen something is left alone until they are done.
