@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from markupsafe import Markup
 from starlette.requests import Request
 
 from skillopt_cli.ui.pictures import Grid, selection_grid, test_grid, train_grid
-from skillopt_cli.ui.pictures.grid import STATE_WORDS
+from skillopt_cli.ui.pictures.grid import STATE_WORDS, CellState
 from skillopt_cli.ui.report.figures import heat
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.web.pages.attempts import address
@@ -19,8 +20,10 @@ GRIDS: Mapping[str, Callable[[RunView], Grid]] = {
     "train": train_grid,
     "test": test_grid,
 }
-SIGNS = {"right": "■", "failed": "□", "broken": "x", "unseen": "·"}
+SIGNS: Mapping[CellState, str] = {"right": "■", "failed": "□", "broken": "x", "unseen": "·"}
 """The forms of the heat map as letters."""
+_CELL = Markup('<td class="{}"><span role="img" aria-label="{}">{}</span></td>')
+_CELLS = {state: _CELL.format(state, STATE_WORDS[state], sign) for state, sign in SIGNS.items()}
 
 
 def page(site: Site, request: Request) -> Page:
@@ -31,7 +34,8 @@ def page(site: Site, request: Request) -> Page:
         split = "selection" if seen.view.total_steps or not seen.view.tests else "test"
     grid = GRIDS[split](seen.view)
     rows = [
-        (task, address(seen.name, task), [column.state(task) for column in grid.columns])
+        # Put together here: a long run has thousands of them.
+        (task, address(seen.name, task), Markup().join(_CELLS[c.state(task)] for c in grid.columns))
         for task in grid.tasks
     ]
     return framed(
@@ -42,7 +46,5 @@ def page(site: Site, request: Request) -> Page:
         splits=list(GRIDS),
         grid=grid,
         rows=rows,
-        signs=SIGNS,
-        words=STATE_WORDS,
         picture=heat(grid),
     )
