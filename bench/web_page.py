@@ -50,10 +50,10 @@ RUN = "/runs/searchqa/long"
 PAGES = (
     "/",
     RUN,
-    f"{RUN}/steps/20",
+    f"{RUN}/steps/4",
     f"{RUN}/tasks",
     f"{RUN}/tasks?split=train",
-    f"{RUN}/attempts?task=selection-100",
+    f"{RUN}/attempts?task=selection-010",
     f"{RUN}/epochs",
     f"{RUN}/spend",
 )
