@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, Response
 
 from skillopt_cli import __version__
 from skillopt_cli.ui.report.html import drawing
-from skillopt_cli.ui.words import duration, edit_words, one_line, score
+from skillopt_cli.ui.words import count, duration, edit_words, one_line, score
 from skillopt_cli.web.places import Named, Outputs
 from skillopt_cli.web.runs import PATIENCE, Runs
 from skillopt_cli.web.security import Access
@@ -77,6 +77,7 @@ def _templates() -> Environment:
     made.filters |= {
         "score": score,
         "one_line": one_line,
+        "count": count,
         "duration": duration,
         "edit_words": lambda edit: edit_words(edit, 200),
         "exact": exact,

@@ -22,6 +22,8 @@ PAGES = {
     "epochs": f"{RUN}/epochs",
     "spend": f"{RUN}/spend",
     "settings": f"{RUN}/settings",
+    "steer": f"{RUN}/steer",
+    "new": "/new",
     "compare": "/compare?run=searchqa/a&run=searchqa/b",
     "error": "/nowhere",
 }

@@ -29,10 +29,10 @@ def page(site: Site, request: Request) -> Page:
             "key": key,
             "value": json.dumps(value, ensure_ascii=False),
             "source": str(sources.get(key, DEFAULT if sources else "-")),
-            "set": key not in defaults or defaults[key] != value,
+            "set": sources[key] != DEFAULT if key in sources else defaults.get(key) != value,
         }
         for key, value in values.items()
-        if value is not None
+        if value not in (None, {})
     ]
     manifest = _mapping(site, seen, MANIFEST)
     return framed(
