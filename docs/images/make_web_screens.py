@@ -2,7 +2,7 @@
 
     python docs/images/make_web_screens.py
 
-Needs the extra `webui`, Playwright and Chromium. Pictures of equal pages can differ from machine to
+Needs what the tests need, and Chromium. Pictures of equal pages can differ from machine to
 machine by the fonts there are.
 """
 
@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 HERE = Path(__file__).parent
@@ -95,6 +96,14 @@ def taken(browser: Browser, address: str, out: Path) -> None:
     narrow.screenshot(path=out / "web-telephone.png")
 
 
+def lighter(out: Path) -> None:
+    """Few colours are enough for letters and lines, and make small files."""
+    for path in out.glob("web-*.png"):
+        with Image.open(path) as picture:
+            few = picture.convert("RGB").quantize(128)
+        few.save(path, optimize=True)
+
+
 def main() -> None:
     """Write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -109,6 +118,7 @@ def main() -> None:
         with held_at_edits(Path(folder)), served(Path(folder)) as address:
             taken(browser, address, arguments.out)
         browser.close()
+    lighter(arguments.out)
 
 
 if __name__ == "__main__":
