@@ -76,6 +76,8 @@ def _bound(access: Access) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(place)
+        # From here on a browser waits for its answer instead of being refused.
+        listener.listen()
     except OSError as error:
         listener.close()
         raise _nowhere(access, error) from error
