@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+import yaml
 from web_rig import client
 
 from skillopt_cli.core.events import RunFinished, RunStarted, Stamped, TestMeasured
@@ -271,3 +272,65 @@ def test_every_page_names_itself_and_has_one_main_heading(trained: Path) -> None
             assert page.count("<h1") == 1, path
             titles |= set(re.findall(r"<title>(.*?)</title>", page.partition("</head>")[0]))
     assert len(titles) == 6
+
+
+class Prose(HTMLParser):
+    """The text of a page's main part, without what others wrote: quotes, and texts in full."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.text = ""
+        self._inside: list[str] = []
+        self.feed(page)
+        self.text = re.sub(r'"[^"]*"', "", self.text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "link", "input", "br"):
+            self._inside.append(tag)
+        if tag in ("li", "p", "td", "th", "dt", "dd", "h1", "h2", "summary"):
+            self.text += " \n"
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._inside and self._inside.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        left_out = {"pre", "nav", "svg", "ul.tried", "footer"}
+        if "main" in self._inside and not left_out & set(self._inside):
+            self.text += data
+
+
+def said(value: Any) -> set[str]:
+    """Every way a record's numbers may be said."""
+    if isinstance(value, dict):
+        return set().union(*(said(v) for v in value.values()))
+    if isinstance(value, list):
+        return {str(len(value))}.union(*(said(v) for v in value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return set()
+    if isinstance(value, int):
+        return {str(value), f"{value:,}"}
+    return {f"{value:.{decimals}f}" for decimals in (2, 3, 4)}
+
+
+@pytest.mark.parametrize("run_id", ["a", "b"])
+def test_no_number_in_a_steps_prose_is_of_its_own_making(trained: Path, run_id: str) -> None:
+    run = trained / "searchqa" / run_id
+    history = json.loads((run / "history.json").read_text())
+    settings = yaml.safe_load((run / "config.yaml").read_text())
+    log = [json.loads(line)["event"] for line in (run / "events.jsonl").read_text().splitlines()]
+    rates = {event["step"]: event["raw_rate"] for event in log if event["kind"] == "step_started"}
+    checked = 0
+    with client(trained) as asking:
+        for before, record in pairwise([{"current_score": None}, *history]):
+            known = said(record) | said(settings["optimizer"]) | said(before["current_score"])
+            known |= said(history[0]["current_score"])  # what the first candidate had to beat
+            known |= {str(record["selection_n"] - record["selection_scored"])}
+            known |= {f"{int(10 * rates[record['step']]) / 10:.1f}"}
+            page = Prose(asking.get(f"/runs/searchqa/{run_id}/steps/{record['step']}").text).text
+            lines = [line for line in page.splitlines() if not line.strip().startswith("spent")]
+            found = re.findall(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?![\w-]|\.\d)", "\n".join(lines))
+            foreign = [number for number in found if number.rstrip(",") not in known]
+            assert foreign == [], (record["step"], foreign)
+            checked += len(found)
+    assert checked > 100
