@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from web_rig import PROGRAM, Tab, bare, served
+from web_rig import PROGRAM, Tab, bare, held_at_edits, served
 
 RUN = "/runs/searchqa/a"
 PAGES = {
@@ -44,6 +44,14 @@ def address(trained: Path) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The outputs folder of a run that waits with its edits chosen."""
+    folder = tmp_path_factory.mktemp("held")
+    with held_at_edits(folder):
+        yield folder / "outputs"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_clipped(tab: Callable[..., Tab], address: str, width: int, scheme: str) -> None:
@@ -64,11 +72,33 @@ def test_axe_finds_no_serious_fault(tab: Callable[..., Tab], address: str, schem
     found = []
     for name, path in PAGES.items():
         opened.open(path)
-        for fault in axe.run(opened.page).response["violations"]:
-            if fault["impact"] in ("serious", "critical"):
-                found.append((name, fault["id"], [n["html"][:150] for n in fault["nodes"][:3]]))
+        found += [(name, *fault) for fault in serious(axe, opened.page)]
     opened.faults.clear()
     assert found == []
+
+
+def serious(axe: Any, page: Any) -> list[tuple[str, list[str]]]:
+    """What keeps people from using a page, and where."""
+    return [
+        (fault["id"], [node["html"][:150] for node in fault["nodes"][:3]])
+        for fault in axe.run(page).response["violations"]
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_run_at_work_is_for_everybody(tab: Callable[..., Tab], held: Path, width: int) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    with served(held) as address:
+        opened = tab(address, viewport={"width": width, "height": 900})
+        for path in ("", "/steps/1", "/steer", "/tasks", "/skills"):
+            opened.open(f"/runs/searchqa/held{path}")
+            assert opened.page.evaluate(CLIPPED) == [], path
+            assert serious(axe, opened.page) == [], path
+        opened.open("/runs/searchqa/held")
+        assert "paused with its edits chosen" in opened.page.locator("#part-told").inner_text()
+        opened.open("/runs/searchqa/held/steps/1")
+        assert opened.page.get_by_role("heading", name="Edits that are chosen").is_visible()
 
 
 def test_from_the_list_to_a_trajectory(tab: Callable[..., Tab], address: str) -> None:

@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,3 +89,35 @@ class Tab:
     def open(self, path: str) -> None:
         """Go to a page of the site."""
         self.page.goto(f"{self.address.rstrip('/')}{path}")
+
+
+@contextmanager
+def held_at_edits(folder: Path) -> Iterator[Path]:
+    """A training that waits with the edits of its first step chosen; its run folder."""
+    slow = ("--set", "model.simulated.latency_ms=400", "--run-id", "held")
+    argv = [*PROGRAM, "train", "searchqa", "--preset", "tiny", *slow]
+    silent: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(argv, cwd=folder, env=bare(folder), **silent) as training:
+        try:
+            run = folder / "outputs/searchqa/held"
+            until(lambda: (run / "control.sock").exists() and b"run_started" in log_of(run))
+            argv = [*PROGRAM, "ctl", str(run), "pause", "--at", "edits"]
+            subprocess.run(argv, cwd=folder, env=bare(folder), check=True, capture_output=True)
+            until(lambda: b"run_paused" in log_of(run))
+            yield run
+        finally:
+            training.kill()
+
+
+def log_of(run: Path) -> bytes:
+    """The log of a run as far as it is written."""
+    path = run / "events.jsonl"
+    return path.read_bytes() if path.exists() else b""
+
+
+def until(sign: Callable[[], bool], patience: float = 60) -> None:
+    """Wait for a sign of another process."""
+    end = time.monotonic() + patience
+    while not sign():
+        assert time.monotonic() < end, f"it did not happen within {patience:g} s"
+        time.sleep(0.05)
