@@ -334,3 +334,22 @@ def test_no_number_in_a_steps_prose_is_of_its_own_making(trained: Path, run_id: 
             assert foreign == [], (record["step"], foreign)
             checked += len(found)
     assert checked > 100
+
+
+def test_skill_folders_are_compared_file_by_file(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "outputs")
+    run = tmp_path / "outputs/searchqa/b"
+    for name, script in (
+        ("skills/step_0000", "print('seed')\n"),
+        ("best_skill", "print('best')\n"),
+    ):
+        (run / name / "scripts").mkdir(parents=True)
+        shutil.copy((run / name).with_suffix(".md"), run / name / "SKILL.md")
+        (run / name / "scripts/say.py").write_text(script)
+    with client(tmp_path / "outputs") as asking:
+        page = asking.get("/runs/searchqa/b/skills?a=seed&b=best").text
+        assert "<h3>scripts/say.py</h3>" in page and "<h3>SKILL.md</h3>" in page
+        assert "2 files changed" in page
+        (run / "best_skill/scripts/away.py").symlink_to("/etc/hostname")
+        answer = asking.get("/runs/searchqa/b/skills?a=seed&b=best")
+        assert answer.status_code == 422
