@@ -6,7 +6,7 @@ The page fetches itself anew then, so that there is one way of drawing it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -15,12 +15,15 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from skillopt_cli.core.errors import DataError
+from skillopt_cli.ui.listing import Row
 from skillopt_cli.web.places import Missing
 from skillopt_cli.web.runs import Seen
 from skillopt_cli.web.site import Site, named
 
 PAUSE = 0.5
-"""Seconds between two looks."""
+"""Seconds between two looks at a run."""
+LIST_PAUSE = 2.0
+"""Seconds between two looks at all of them, of which there may be hundreds."""
 _ALIVE = 30
 """Looks after which a silent stream says that it is still there."""
 
@@ -48,26 +51,29 @@ def of_all(site: Site) -> Endpoint:
     """News of the list of runs."""
 
     async def endpoint(request: Request) -> Response:
-        return _stream(site, request, lambda: list_version(site))
+        return _stream(site, request, lambda: version_of_list(site.runs.rows()), LIST_PAUSE)
 
     return endpoint
 
 
-def list_version(site: Site) -> str:
+def version_of_list(rows: Sequence[Row]) -> str:
     """What is different whenever the list of runs is."""
-    rows = site.runs.rows()
     return f"{hash(tuple((r['folder'], r['status'], r['updated']) for r in rows)) & 0xFFFFFFFF:x}"
 
 
-def _stream(site: Site, request: Request, look: Callable[[], str]) -> Response:
+def _stream(
+    site: Site, request: Request, look: Callable[[], str], pause: float = PAUSE
+) -> Response:
     return StreamingResponse(
-        _news(site, request, look),
+        _news(site, request, look, pause),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def _news(site: Site, request: Request, look: Callable[[], str]) -> AsyncIterator[str]:
+async def _news(
+    site: Site, request: Request, look: Callable[[], str], pause: float
+) -> AsyncIterator[str]:
     known = request.query_params.get("from", "")
     quiet = 0
     while not site.stopping.is_set():
@@ -80,4 +86,4 @@ async def _news(site: Site, request: Request, look: Callable[[], str]) -> AsyncI
             yield f"event: changed\ndata: {now}\n\n"
         elif (quiet := quiet + 1) % _ALIVE == 0:
             yield ": still here\n\n"
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(pause)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
@@ -59,7 +60,7 @@ class Outputs:
         """A run's folder.
 
         Raises:
-            Missing: there is none, or it leads out of the outputs folder.
+            Missing: there is none, it leads out of the outputs folder, or a link lies in it.
         """
         for part in (name.benchmark, name.run_id):
             if not part or part.startswith(".") or {"/", "\\", "\0"} & set(part):
@@ -67,6 +68,17 @@ class Outputs:
         folder = self.root / name.benchmark / name.run_id
         inside(self.root, folder / CONFIG)
         _refuse_links(folder)
+        return folder
+
+    def texts(self, name: Named) -> Path:
+        """A run's folder, to read its skills and steps without asking for each file.
+
+        Raises:
+            Missing: there is none, or a link lies where they are.
+        """
+        folder = self.folder(name)
+        steps = [step for step in folder.glob("steps/*") if step.is_dir()]
+        _refuse_links(folder / "skills", folder / "steps", *steps)
         return folder
 
     def file(self, name: Named, path: str) -> Path:
@@ -96,13 +108,18 @@ def inside(around: Path, path: Path) -> Path:
     raise Missing
 
 
-def _refuse_links(folder: Path) -> None:
+def _refuse_links(*folders: Path) -> None:
     """Whoever made a run's folder might have put links in it; the program itself makes none.
 
     Raises:
-        Missing: there is one where pages read without asking for each file.
+        Missing: there is one in these folders, or one of them cannot be read.
     """
-    steps = [step for step in folder.glob("steps/*") if step.is_dir()]
-    for around in (folder, folder / "skills", folder / "steps", *steps):
-        if around.is_dir() and any(entry.is_symlink() for entry in around.iterdir()):
-            raise Missing
+    for folder in folders:
+        try:
+            with os.scandir(folder) as entries:
+                if any(entry.is_symlink() for entry in entries):
+                    raise Missing
+        except FileNotFoundError:
+            continue
+        except OSError:
+            raise Missing from None

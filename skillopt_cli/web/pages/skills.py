@@ -40,6 +40,7 @@ class Shown:
 def page(site: Site, request: Request) -> Page:
     """Two texts of a run compared, and the second one in full."""
     seen = site.runs.seen(named(request))
+    site.outputs.texts(seen.name)
     choices = dict(_choices(seen))
     asked = request.query_params
     a, b = asked.get("a", "seed"), asked.get("b", "best")
