@@ -86,4 +86,11 @@ async def _news(
             yield f"event: changed\ndata: {now}\n\n"
         elif (quiet := quiet + 1) % _ALIVE == 0:
             yield ": still here\n\n"
-        await asyncio.sleep(pause)
+        await _rest(site, pause)
+
+
+async def _rest(site: Site, pause: float) -> None:
+    """Sleep, in short stretches, so that a stream never holds up the end of the server."""
+    for _ in range(round(pause / PAUSE)):
+        if not site.stopping.is_set():
+            await asyncio.sleep(PAUSE)
