@@ -66,7 +66,7 @@ def test_a_run_is_started_from_the_form_and_watched(
         page.get_by_label("model.simulated.latency_ms").fill("30")
         page.get_by_role("button", name="Show what it will take").last.click()
         plan = page.get_by_role("region", name="What it will take")
-        assert "skillopt train searchqa" in plan.inner_text()
+        plan.get_by_text("skillopt train searchqa").wait_for()
         assert plan.get_by_role("row", name="all calls").is_visible()
         assert not (tmp_path / "outputs" / "searchqa").exists()
         page.get_by_role("button", name="Start this run").click()

@@ -96,13 +96,20 @@ async function send(event) {
       history.replaceState(null, "", answer.url);
       form.reset();
     }
-    document.getElementById("part-said")?.focus();
     exchange(parsed);
+    // Said in any case, also where what is typed keeps the rest of the page as it is.
+    say(parsed.getElementById("part-said")?.childNodes ?? ["That did not work: load this page again."]);
   } catch {
-    form.submit(); // The browser says what is wrong, or tries again.
+    say(["The server of this page does not answer. What you typed is still here."]);
   } finally {
     form.ariaBusy = null;
   }
+}
+
+function say(what) {
+  const place = document.getElementById("part-said");
+  place.replaceChildren(...[...what].map((one) => (one.nodeType ? document.importNode(one, true) : one)));
+  place.focus();
 }
 
 document.addEventListener("submit", send);
