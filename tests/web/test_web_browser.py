@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from web_rig import PROGRAM, Tab, bare, held_at_edits, served
+from web_rig import PROGRAM, Tab, bare, held_at_edits, served, text_of, until
 
 RUN = "/runs/searchqa/a"
 PAGES = {
@@ -41,6 +41,8 @@ CLIPPED = """
 @pytest.fixture(scope="module")
 def address(trained: Path) -> Iterator[str]:
     with served(trained) as address:
+        # Read to their end, so that no page changes while it is looked at.
+        until(lambda: text_of(address).count("finished") == 2)
         yield address
 
 
@@ -96,9 +98,10 @@ def test_a_run_at_work_is_for_everybody(tab: Callable[..., Tab], held: Path, wid
             assert opened.page.evaluate(CLIPPED) == [], path
             assert serious(axe, opened.page) == [], path
         opened.open("/runs/searchqa/held")
-        assert "paused with its edits chosen" in opened.page.locator("#part-told").inner_text()
+        wait_for_text(opened.page.locator("#part-told"), "paused with its edits chosen")
         opened.open("/runs/searchqa/held/steps/1")
-        assert opened.page.get_by_role("heading", name="Edits that are chosen").is_visible()
+        # A log that is still being read is told bit by bit.
+        opened.page.get_by_role("heading", name="Edits that are chosen").wait_for()
 
 
 def test_from_the_list_to_a_trajectory(tab: Callable[..., Tab], address: str) -> None:
@@ -108,11 +111,11 @@ def test_from_the_list_to_a_trajectory(tab: Callable[..., Tab], address: str) ->
     page.get_by_role("link", name="searchqa/b").click()
     assert page.get_by_role("heading", level=1).inner_text() == "b"
     page.get_by_role("link", name="Tasks").click()
-    assert page.get_by_role("img", name="Heat map of selection tasks").is_visible()
+    page.get_by_role("img", name="Heat map of selection tasks").wait_for()
     page.get_by_role("link", name="val-001").first.click()
     page.get_by_role("link", name="seed skill").click()
-    assert page.get_by_role("region", name="Turn 1: system").is_visible()
-    assert page.get_by_role("heading", name="Answer").is_visible()
+    page.get_by_role("region", name="Turn 1: system").wait_for()
+    page.get_by_role("heading", name="Answer").wait_for()
 
 
 def test_any_two_texts_can_be_compared(tab: Callable[..., Tab], address: str) -> None:
@@ -178,7 +181,7 @@ def test_open_pages_follow_a_run(tab: Callable[..., Tab], tmp_path: Path) -> Non
             assert training.wait(60) == 0
         wait_for_text(runs.page.locator("#part-runs"), "finished")
         assert run.page.evaluate("performance.getEntriesByType('navigation').length") == 1
-        assert run.page.get_by_role("img", name="Score curve over 4 steps").first.is_visible()
+        run.page.get_by_role("img", name="Score curve over 4 steps").first.wait_for()
 
 
 def wait_for_text(place: Any, text: str) -> None:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -121,3 +122,10 @@ def until(sign: Callable[[], bool], patience: float = 60) -> None:
     while not sign():
         assert time.monotonic() < end, f"it did not happen within {patience:g} s"
         time.sleep(0.05)
+
+
+def text_of(address: str) -> str:
+    """A page as it is served."""
+    with urllib.request.urlopen(address) as answer:
+        found: str = answer.read().decode()
+        return found
