@@ -42,7 +42,7 @@ CLIPPED = """
 def address(trained: Path) -> Iterator[str]:
     with served(trained) as address:
         # Read to their end, so that no page changes while it is looked at.
-        until(lambda: text_of(address).count("finished") == 2)
+        until(lambda: text_of(address).count("state finished") == 2)
         yield address
 
 
