@@ -92,13 +92,13 @@ async function send(event) {
     const answer = await fetch(form.action, { method: "POST", body: entries });
     const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (answer.ok) {
-      // The address keeps the answer, so that the next news do not take it away.
+      // The address keeps the answer, as it does for a browser without scripts.
       history.replaceState(null, "", answer.url);
       form.reset();
     }
     exchange(parsed);
     // Said in any case, also where what is typed keeps the rest of the page as it is.
-    say(parsed.getElementById("part-said")?.childNodes ?? ["That did not work: load this page again."]);
+    say(parsed.getElementById("said")?.childNodes ?? ["That did not work: load this page again."]);
   } catch {
     say(["The server of this page does not answer. What you typed is still here."]);
   } finally {
@@ -107,7 +107,7 @@ async function send(event) {
 }
 
 function say(what) {
-  const place = document.getElementById("part-said");
+  const place = document.getElementById("said");
   place.replaceChildren(...[...what].map((one) => (one.nodeType ? document.importNode(one, true) : one)));
   place.focus();
 }
