@@ -24,6 +24,9 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[alfworld]' || \
 		echo 'the engine of ALFWorld cannot be compiled here: its tests are skipped'
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || \
+		{ apt-get update && apt-get install -y --no-install-recommends chromium; } >/dev/null 2>&1 || \
+		echo 'Chromium cannot be installed here: the tests in a browser are skipped'
 	@touch $@ $(VENV)/.demo
 
 install: $(VENV)/.dev ## Set up .venv with everything the checks need

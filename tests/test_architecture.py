@@ -35,10 +35,11 @@ FLOORS = {
     "compose": 4,
     "ui": 5,
     "sweeps": 5,
-    "cli": 6,
+    "web": 6,
+    "cli": 7,
     # Public helpers for plug-in authors may use everything below the command line.
-    "testing": 6,
-    "__main__": 6,
+    "testing": 7,
+    "__main__": 7,
 }
 """A module may import from its own floor and below, and beside itself only its own package."""
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from rich.terminal_theme import MONOKAI
 
-from skillopt_cli.cli.running import read_view
 from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.ui.diff import NamedSkill, Screen, diff_skills, named_skill
 from skillopt_cli.ui.page import as_rich
+from skillopt_cli.ui.reading import read_view
 from skillopt_cli.ui.report import Reported, story
 
 WIDTH = 110

@@ -23,6 +23,7 @@ from skillopt_cli.cli import (
     runs,
     sweep,
     train,
+    webui,
 )
 from skillopt_cli.cli.errors import errors_shown
 
@@ -86,6 +87,7 @@ app.command("doctor")(doctor.doctor)
 app.command("gate-report")(gate_report.gate_report)
 app.command("diff-skills")(diff_skills.compare_skills)
 app.add_typer(ctl.app, name="ctl")
+app.command("webui")(webui.webui)
 app.add_typer(runs.app, name="runs")
 app.add_typer(plugins.benchmarks, name="benchmarks")
 app.add_typer(plugins.backends, name="backends")

@@ -12,12 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from skillopt_cli.cli.options import JsonOption, LookupRoot
-from skillopt_cli.cli.running import read_view
 from skillopt_cli.cli.show import show_json
 from skillopt_cli.compose.folder import find_run
 from skillopt_cli.control import client
 from skillopt_cli.control.commands import Answer
 from skillopt_cli.core.errors import NotRunning, UsageError
+from skillopt_cli.ui.reading import read_view
 from skillopt_cli.ui.steering import status_document, status_lines
 
 app = typer.Typer(no_args_is_help=True)

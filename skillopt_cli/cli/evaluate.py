@@ -63,8 +63,11 @@ def evaluate(
     if home is not None:
         wishes = replace(wishes, config=home / CONFIG)
     wishes = replace(wishes, roles=("target",), example=EXAMPLE)
-    config = settled(wishes, environment, replay)
-    order = taped(Order(config, environment, skill=document), record, replay)
+    resolved = settled(wishes, environment, replay)
+    config = resolved.config
+    order = taped(
+        Order(config, environment, sources=resolved.sources, skill=document), record, replay
+    )
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)

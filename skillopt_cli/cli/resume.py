@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from skillopt_cli.cli.options import AllowDrift, JsonOption
-from skillopt_cli.cli.running import carry_out, read_view
+from skillopt_cli.cli.running import carry_out
 from skillopt_cli.cli.show import show_json
 from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
 from skillopt_cli.cli.train import foretell, show_result
@@ -24,6 +24,7 @@ from skillopt_cli.core.caps import Use
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.engine.session import train_session
+from skillopt_cli.ui.reading import read_view
 from skillopt_cli.ui.summary import summarise
 
 
@@ -53,8 +54,9 @@ def resume(
         raise UsageError(
             f"{folder} is an evaluation, which cannot be resumed", "run `skillopt eval` again"
         )
-    config = settled(replace(wishes, config=folder / CONFIG), environment, replay)
-    order = Order(config, environment, allow_drift=allow_drift)
+    resolved = settled(replace(wishes, config=folder / CONFIG), environment, replay)
+    config = resolved.config
+    order = Order(config, environment, sources=resolved.sources, allow_drift=allow_drift)
     order = taped(order, record, replay, carry_on=True)
     if isinstance(view.ending, RunFinished) and not allow_drift:
         refuse_drift(config_drift(read_manifest(folder / MANIFEST), binding(config)))

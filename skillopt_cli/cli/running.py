@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,15 +29,12 @@ from skillopt_cli.engine.controller import Controller
 from skillopt_cli.engine.session import Session
 from skillopt_cli.plugins import at_fault
 from skillopt_cli.ports import Emit
-from skillopt_cli.store.files import EVENTS, FileStore, replace_text
-from skillopt_cli.store.journal import Journal
-from skillopt_cli.store.lock import holder
-from skillopt_cli.ui.folding import fold
+from skillopt_cli.store.files import EVENTS, replace_text
 from skillopt_cli.ui.jsonlines import JsonLines
 from skillopt_cli.ui.live import LivePanel
 from skillopt_cli.ui.plain import PlainLines
+from skillopt_cli.ui.reading import read_view
 from skillopt_cli.ui.summary import summarise
-from skillopt_cli.ui.view import RunView
 
 T = TypeVar("T")
 SUMMARY = "summary.json"
@@ -109,16 +106,6 @@ def _crash(folder: Path, secrets: Secrets, error: Exception) -> SkillOptError:
         f"{culprit} failed: {what}" if culprit else f"internal error: {what}",
         f"{whom}: {folder / CRASH} says where it happened",
     )
-
-
-def read_view(folder: Path) -> RunView:
-    """What the facts of a run folder add up to; empty for a folder without a log."""
-    # Asked first: a run that ends meanwhile has then stated its ending.
-    nobody = holder(folder) is None
-    # Reading the log needs no journal, so an in-memory one stands in.
-    with Journal(Path(":memory:")) as journal, FileStore(folder, journal) as store:
-        view = fold(store.facts())
-    return replace(view, deserted=nobody and view.run is not None and view.ending is None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from skillopt_cli.cli.options import JsonOption
-from skillopt_cli.cli.running import carry_out, read_view
+from skillopt_cli.cli.running import carry_out
 from skillopt_cli.cli.show import show, show_json
 from skillopt_cli.cli.wishes import CAPS, EVERY, with_run_flags
 from skillopt_cli.compose.build import Order
@@ -41,6 +41,7 @@ from skillopt_cli.sweeps.sources import Listed, Source
 from skillopt_cli.sweeps.spending import Purse, caps_of
 from skillopt_cli.sweeps.trials import Maker, Trial, with_run, words
 from skillopt_cli.ui.page import as_rich
+from skillopt_cli.ui.reading import read_view
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import count, pair
 

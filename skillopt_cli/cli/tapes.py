@@ -11,7 +11,7 @@ import typer
 
 from skillopt_cli.compose.build import Order
 from skillopt_cli.compose.settings import Wishes, settle
-from skillopt_cli.config import RunConfig
+from skillopt_cli.config.layers import Resolved
 from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.store.recording import read_calls
 
@@ -23,17 +23,17 @@ ReplayOption = Annotated[
 ]
 
 
-def settled(wishes: Wishes, environment: Mapping[str, str], replay: Path | None) -> RunConfig:
-    """The effective configuration; a replay asks for no endpoint and no key.
+def settled(wishes: Wishes, environment: Mapping[str, str], replay: Path | None) -> Resolved:
+    """The effective configuration and its sources; a replay asks for no endpoint and no key.
 
     Raises:
         ConfigError: anything about it does not hold.
     """
     if replay is not None:
-        config = settle(replace(wishes, roles=()), environment).config
-        if config.env.name:
-            return config
-    return settle(wishes, environment).config
+        unasked = settle(replace(wishes, roles=()), environment)
+        if unasked.config.env.name:
+            return unasked
+    return settle(wishes, environment)
 
 
 def taped(

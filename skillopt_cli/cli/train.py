@@ -39,8 +39,9 @@ def train(
     propose edits, and accepts a candidate only if it scores strictly better on the selection split.
     """
     environment = read_environment()
-    config = settled(wishes, environment, replay)
-    order = taped(Order(config, environment), record, replay)
+    resolved = settled(wishes, environment, replay)
+    config = resolved.config
+    order = taped(Order(config, environment, sources=resolved.sources), record, replay)
     foretell(order, as_json=json)
     with new_folder(config, run_id, datetime.now().astimezone()) as folder:
         code, summary = carry_out(folder, order, train_session, as_json=json)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
 from skillopt_cli.backends.budget import Budget, Past
 from skillopt_cli.backends.doors import Doors
-from skillopt_cli.compose.conditions import record_conditions
+from skillopt_cli.compose.conditions import record_conditions, record_sources
 from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.housing import Place, clear_leftovers, open_executors
 from skillopt_cli.compose.lanes import Lanes
@@ -52,6 +52,7 @@ class Order:
     Attributes:
         environment: variables by name, read once by the caller.
         observers: displays and trackers; they cannot steer or break the run.
+        sources: where the settings come from that are no defaults, by dotted key.
         skill: the skill to evaluate; None trains, from the configured seed.
         allow_drift: go on although conditions changed.
         record: where to write the calls that were used, when the run ends.
@@ -62,6 +63,7 @@ class Order:
     config: RunConfig
     environment: Mapping[str, str]
     observers: Sequence[Subscriber] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
     skill: SkillDocument | None = None
     allow_drift: bool = False
     record: Path | None = None
@@ -177,6 +179,7 @@ def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Controller]]
         check_abilities(benchmark, models.names["target"], models.target.offers)
         seed = order.skill or training_seed(config, benchmark.seed_skill)
         record_conditions(folder, run, seed, allow_drift=order.allow_drift)
+        record_sources(folder, order.sources)
         started = _started(folder, run, order, models)
         header = recording_header(config, models, benchmark)
         with tapes.writing(header, lambda: _told(store).lasting) if tapes else nullcontext():

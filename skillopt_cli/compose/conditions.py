@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
-from skillopt_cli.compose.folder import CONFIG, MANIFEST, dump_config
+from skillopt_cli.compose.folder import CONFIG, MANIFEST, SOURCES, dump_config
 from skillopt_cli.compose.manifest import drift, manifest, read_manifest, refuse_drift
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import DriftAllowed, RolloutFinished
@@ -35,6 +36,23 @@ def record_conditions(folder: Path, run: Run, seed: SkillDocument, *, allow_drif
             run.emit(DriftAllowed(tuple(changes)))
     replace_text(folder / CONFIG, dump_config(run.config))
     replace_text(path, json.dumps(new, ensure_ascii=False, indent=1) + "\n")
+
+
+def record_sources(folder: Path, sources: Mapping[str, str]) -> None:
+    """Write where the settings come from, for people; what a resume finds in config.yaml stays.
+
+    Args:
+        sources: by dotted key, as `Resolved` has them.
+    """
+    path = folder / SOURCES
+    try:
+        before = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        before = {}
+    known = before if isinstance(before, dict) else {}
+    merged = {key: known.get(key, s) if s == CONFIG else s for key, s in sources.items()}
+    if merged:
+        replace_text(path, json.dumps(merged, ensure_ascii=False, indent=1) + "\n")
 
 
 def _measured_anything(store: Store) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.store.files import EVENTS
 
 CONFIG = "config.yaml"
+SOURCES = "sources.json"
 MANIFEST = "manifest.json"
 CRASH = "crash.txt"
 EVALUATION = "eval_summary.json"
@@ -43,9 +45,9 @@ def new_folder(
         UsageError: the run id exists already, or is no plain name.
         DataError: the folder cannot be made.
     """
-    home = Path(config.env.out_root) / config.env.name
+    home = _home(config)
     around = [folder for folder in (home, *home.parents) if not folder.exists()]
-    folder = _timed(home, now) if run_id is None else _named(home, run_id, training=training)
+    folder = _timed(home, now) if run_id is None else _named(config, run_id, training=training)
     try:
         yield folder
     except BaseException:
@@ -58,24 +60,52 @@ def new_folder(
         raise
 
 
-def _named(home: Path, run_id: str, *, training: bool) -> Path:
+def vacant(config: RunConfig, run_id: str, *, training: bool = True) -> Path:
+    """The folder that a new run of this id would be given.
+
+    Raises:
+        UsageError: the run id exists already, or is no plain name.
+    """
     if not _RUN_ID.match(run_id):
         raise UsageError(
             f"the run id `{run_id}` is not a plain name", "use letters, digits, . _ and -"
         )
-    folder = home / run_id
-    if not _make(folder):
-        resumable = training and not (folder / EVALUATION).exists()
-        taken_up = f"`skillopt resume {folder}` takes it up, or " if resumable else ""
-        raise UsageError(f"the run {folder} exists already", f"{taken_up}choose another --run-id")
+    folder = _home(config) / run_id
+    if folder.exists():
+        raise _taken(folder, training=training)
     return folder
 
 
-def _timed(home: Path, now: datetime) -> Path:
-    stem = now.strftime("%Y-%m-%d_%H-%M-%S")
-    number = 1
-    while not _make(folder := home / (stem if number == 1 else f"{stem}-{number}")):
+def free_id(home: Path, now: datetime) -> str:
+    """The local time, with -2, -3, ... appended while `home` holds a folder of that name."""
+    stem, number = now.strftime("%Y-%m-%d_%H-%M-%S"), 1
+    name = stem
+    while os.path.lexists(home / name):
         number += 1
+        name = f"{stem}-{number}"
+    return name
+
+
+def _home(config: RunConfig) -> Path:
+    return Path(config.env.out_root) / config.env.name
+
+
+def _named(config: RunConfig, run_id: str, *, training: bool) -> Path:
+    folder = vacant(config, run_id, training=training)
+    if not _make(folder):
+        raise _taken(folder, training=training)
+    return folder
+
+
+def _taken(folder: Path, *, training: bool) -> UsageError:
+    resumable = training and not (folder / EVALUATION).exists()
+    taken_up = f"`skillopt resume {folder}` takes it up, or " if resumable else ""
+    return UsageError(f"the run {folder} exists already", f"{taken_up}choose another --run-id")
+
+
+def _timed(home: Path, now: datetime) -> Path:
+    while not _make(folder := home / free_id(home, now)):
+        pass  # another run took the name meanwhile
     return folder
 
 

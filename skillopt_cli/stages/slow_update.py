@@ -33,9 +33,12 @@ async def slow_update(run: Run, state: TrainState, comparison: Comparison) -> Tr
         _state(run, SlowUpdateDecided(run.number, epoch, "no_content"), None)
         return state
     candidate = state.current.skill.with_region(SLOW_UPDATE, guidance)
-    run.keep_skill(f"slow_update/epoch_{epoch:02d}/candidate_skill", candidate)
+    folder = f"slow_update/epoch_{epoch:02d}/"
+    run.keep_skill(f"{folder}candidate_skill", candidate)
+    # Outside the step's folder, whose own attempts at the same tasks stay as they are.
+    apart = replace(run, folder=folder)
     if run.config.optimizer.slow_update_gate_with_selection:
-        measured = await measure_against(run, candidate, state.current)
+        measured = await measure_against(apart, candidate, state.current)
         decision = gate(measured, state.current, state.best, run.rule)
         _state(
             run,
@@ -47,9 +50,10 @@ async def slow_update(run: Run, state: TrainState, comparison: Comparison) -> Tr
         best = measured if decision.leads else state.best
         return state.after_slow_update(measured, best, run.number)
     run.keep_skill(f"skills/epoch_{epoch:02d}_before", state.best.skill)
-    current = await measure(run, candidate, "selection")
+    current = await measure(apart, candidate, "selection")
     best_text = state.best.skill.with_region(SLOW_UPDATE, guidance)
-    best = current if best_text == candidate else await measure(run, best_text, "selection")
+    beside = replace(run, folder=f"{folder}best/")
+    best = current if best_text == candidate else await measure(beside, best_text, "selection")
     _state(run, SlowUpdateDecided(run.number, epoch, "force_accept", guidance), current)
     return state.after_slow_update(current, best, run.number)
 

@@ -115,7 +115,7 @@ class FileStore:
             for number, line in enumerate(log, 1):
                 if not line.endswith(b"\n"):
                     return
-                yield _read_fact(path, f"line {number}", line)
+                yield read_fact(path, f"line {number}", line)
 
     @property
     def last_number(self) -> int:
@@ -123,7 +123,7 @@ class FileStore:
         if self._last_number is None:
             path = self.folder / EVENTS
             line = _last_line(path)
-            self._last_number = _read_fact(path, "the last line", line).number if line else 0
+            self._last_number = read_fact(path, "the last line", line).number if line else 0
         return self._last_number
 
     def recall(self, key: str, task: Task) -> Trajectory | None:
@@ -249,7 +249,8 @@ def replace_folder(path: Path, skill: SkillDocument) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _read_fact(path: Path, where: str, line: bytes) -> Stamped:
+def read_fact(path: Path, where: str, line: bytes) -> Stamped:
+    """The fact in a line of a log; raises DataError, naming file and place, where there is none."""
     try:
         return codec.load_fact(line)
     except ValueError as error:

@@ -16,12 +16,13 @@ SCHEMA = 1
 
 Status = Literal["running", "finished", "stopped_early", "budget", "interrupted", "failed"]
 
-_TESTS = {
+TESTS = {
     "baseline_test": "seed",
     "test": "best",
     "final_test": "final",
     "no_skill_test": "no_skill",
 }
+"""What the entries of a test are called, and the label it has in the log."""
 
 
 def summary(facts: Iterable[Stamped]) -> Document:
@@ -180,7 +181,7 @@ def _epochs(view: RunView) -> list[Document]:
 
 def _tests(view: RunView) -> Document:
     document: Document = {}
-    for name, label in _TESTS.items():
+    for name, label in TESTS.items():
         test = view.tests.get(label)
         reach = (test.scored, test.n) if test else (0, 0)
         hard, soft = (test.hard, test.soft) if test else (None, None)
@@ -190,7 +191,7 @@ def _tests(view: RunView) -> Document:
             document[f"{name}_delta_{kind}"] = delta(
                 document[f"{name}_{kind}"], document[f"baseline_test_{kind}"]
             )
-    others = [t for label, t in view.tests.items() if label not in _TESTS.values()]
+    others = [t for label, t in view.tests.items() if label not in TESTS.values()]
     for test in others:
         document |= _scores(test.label, test.hard, test.soft, (test.scored, test.n), test.digest)
     return document

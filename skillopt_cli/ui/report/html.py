@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from jinja2 import Environment
+
 from skillopt_cli.ui.markup import environment
 from skillopt_cli.ui.page import Block, Heading, Line, visible
 from skillopt_cli.ui.pictures import style
@@ -16,17 +18,29 @@ Part = tuple[str, Any]
 
 def as_html(blocks: Iterable[Block]) -> str:
     """The page as HTML. Foreign texts are shown as they are, never read as markup."""
-    page = environment("skillopt_cli.ui.report")
-    page.filters |= {"anchor": _anchor, "visible": _visible}
-    parts = list(_parts(blocks))
+    parts = list(parts_of(blocks))
     title = next((block.text for kind, block in parts if kind == "heading"), "skillopt")
     sections = [b.text for kind, b in parts if kind == "heading" and b.level == 2]
-    return page.get_template("report.html").render(
-        title=title, sections=sections, parts=parts, style=style(), inner=_parts
+    return (
+        drawing()
+        .get_template("report.html")
+        .render(title=title, sections=sections, parts=parts, style=style())
     )
 
 
-def _parts(blocks: Iterable[Block]) -> Iterator[Part]:
+def drawing(*packages: str) -> Environment:
+    """Templates that draw the parts of a page with the macros of `blocks.html`.
+
+    Args:
+        packages: where there are more templates than those of the report.
+    """
+    made = environment(*packages, "skillopt_cli.ui.report")
+    made.filters |= {"anchor": _anchor, "visible": _visible}
+    made.globals |= {"inner": parts_of}
+    return made
+
+
+def parts_of(blocks: Iterable[Block]) -> Iterator[Part]:
     """Each block with its kind; neighbouring lines become one list."""
     items: list[Line] = []
     for block in blocks:

@@ -1,0 +1,142 @@
+"""How fast the web page answers, by processor time, and how much memory it takes, for a long run.
+
+    python bench/web_page.py [STEPS TASKS]
+
+A log of STEPS steps with TASKS train and as many selection tasks each (40 and 200) is written and
+read; then each page is asked for ten times. It must answer within 100 ms, and the run take under
+50 MB.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import psutil
+from starlette.testclient import TestClient
+
+from skillopt_cli.core.edits import Edit, EditOutcome
+from skillopt_cli.core.events import (
+    BaselineMeasured,
+    BatchScored,
+    CallMade,
+    CandidateMade,
+    CheckpointSaved,
+    EditsChosen,
+    GateDecided,
+    PatchesProposed,
+    RolloutFinished,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    StageFinished,
+    StageName,
+    StageStarted,
+    Stamped,
+    StepStarted,
+)
+from skillopt_cli.core.gate import GateDecision
+from skillopt_cli.core.task import Usage
+from skillopt_cli.store.codec import dump_fact
+from skillopt_cli.web.app import application
+from skillopt_cli.web.security import Access
+
+RUN = "/runs/searchqa/long"
+PAGES = (
+    "/",
+    RUN,
+    f"{RUN}/steps/4",
+    f"{RUN}/tasks",
+    f"{RUN}/tasks?split=train",
+    f"{RUN}/attempts?task=selection-010",
+    f"{RUN}/epochs",
+    f"{RUN}/spend",
+)
+ROUNDS = 10
+
+
+def facts(steps: int, tasks: int) -> Iterator[RunEvent]:
+    """A training that never gets better."""
+    yield RunStarted("long", "searchqa", 0, steps, 4, "o", "t", "d", tasks, tasks, tasks, "hard")
+    yield from _stage(0, "measure", tasks)
+    yield BaselineMeasured(0.4, 0.4, 0.5, tasks, tasks)
+    for step in range(1, steps + 1):
+        yield StepStarted(step, 1 + 4 * (step - 1) // steps, step, 4, 3.5, 4, "cosine")
+        yield from _stage(step, "rollout", tasks)
+        yield BatchScored(step, 0.4, 0.5, tasks // 2, tasks, tasks)
+        edits = tuple(
+            Edit("append", content=f"Rule {step}.{n}: {'say less ' * 20}") for n in "abcd"
+        )
+        yield PatchesProposed(step, 8, 4, 4, 12)
+        yield EditsChosen(step, edits, ())
+        outcomes = tuple(EditOutcome(edit, "applied") for edit in edits)
+        yield CandidateMade(step, f"{step:064d}", 900, outcomes)
+        yield from _stage(step, "measure", tasks)
+        decision = GateDecision("reject", "hard", 0.4, 0.41, 0.41, tasks, tasks)
+        yield GateDecided(step, decision, 0.4, 0.5)
+        yield CheckpointSaved(step, 0.41, 0.41, 0, 0, 500)
+    yield RunFinished(steps, 0, 0.41, 0)
+
+
+def _stage(step: int, stage: StageName, tasks: int) -> Iterator[RunEvent]:
+    split = "train" if stage == "rollout" else "selection"
+    yield StageStarted(step, stage, tasks, 8)
+    for number in range(tasks):
+        yield CallMade("target", stage, Usage(1, 100, 10), 0.001)
+        hard = float((number + step) % 3 == 0)
+        yield RolloutFinished(step, stage, f"{split}-{number:03d}", hard, 0.5, "answered", False)
+    yield StageFinished(step, stage)
+
+
+def written(root: Path, steps: int, tasks: int) -> None:
+    """The folder of such a run."""
+    folder = root / "searchqa" / "long"
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text("env:\n  name: searchqa\n", encoding="utf-8")
+    with (folder / "events.jsonl").open("w", encoding="utf-8") as log:
+        for number, fact in enumerate(facts(steps, tasks), 1):
+            log.write(dump_fact(Stamped(number, 1.7e9 + number / 10, fact)) + "\n")
+
+
+def measured(steps: int, tasks: int) -> dict[str, object]:
+    """Milliseconds of each page, seconds of the first reading, megabytes the run takes."""
+    process = psutil.Process()
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        written(root / "warm", 2, 4)
+        written(root / "long", steps, tasks)
+        # What any run takes, such as the modules, is no part of what this one does.
+        _asked(root / "warm", ("/", RUN, f"{RUN}/tasks", f"{RUN}/steps/1", f"{RUN}/spend"))
+        before = process.memory_info().rss
+        reading, pages = _asked(root / "long", PAGES)
+        after = process.memory_info().rss
+    return {"pages_ms": pages, "reading_s": reading, "mb": round((after - before) / 1e6, 1)}
+
+
+def _asked(root: Path, paths: tuple[str, ...]) -> tuple[float, dict[str, float]]:
+    app = application(root, Access(), patience=3600)
+    with TestClient(app, base_url="http://127.0.0.1:7860") as asking:
+        began = time.process_time()
+        asking.get("/")
+        reading = time.process_time() - began
+        return round(reading, 2), {path: _median(asking, path) for path in paths}
+
+
+def _median(asking: TestClient, path: str) -> float:
+    took = []
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        answer = asking.get(path)
+        took.append(time.process_time() - began)
+        assert answer.status_code == 200, path
+    return round(1000 * median(took), 1)
+
+
+if __name__ == "__main__":
+    steps, tasks = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (40, 200)
+    print(json.dumps(measured(steps, tasks), indent=2))

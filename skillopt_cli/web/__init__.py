@@ -1,0 +1,1 @@
+"""The web page: looks at the runs of an outputs folder, starts and steers them."""

@@ -1,0 +1,116 @@
+// The page works without this file; with it, open pages follow their run.
+//
+// The server says that there is something new, the page is fetched anew, and the parts that differ
+// are put in place of the old ones. What a person typed, opened or looks at stays.
+
+const PAUSE = 700; // milliseconds between two fetches
+const body = document.body;
+let fetching = false;
+let again = false;
+
+function follow() {
+  const news = body.dataset.news;
+  if (!news) return;
+  const address = new URL(news, location.href);
+  address.searchParams.set("from", body.dataset.version);
+  const source = new EventSource(address);
+  source.addEventListener("changed", () => refresh(source));
+  addEventListener("pagehide", () => source.close());
+}
+
+async function refresh(source) {
+  again = true;
+  if (fetching) return;
+  fetching = true;
+  while (again) {
+    again = false;
+    try {
+      const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+      if (answer.ok) {
+        const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+        exchange(parsed);
+        if (!parsed.body.dataset.news) source.close();
+      }
+    } catch {
+      // The server is away; the stream tells when it is back.
+    }
+    await new Promise((done) => setTimeout(done, PAUSE));
+  }
+  fetching = false;
+}
+
+function exchange(parsed) {
+  if (partsOf(parsed) !== partsOf(document)) {
+    const main = document.querySelector("main");
+    if (!isUsed(main)) put(main, parsed.querySelector("main"));
+    return;
+  }
+  for (const old of document.querySelectorAll("[data-part]")) {
+    const now = parsed.getElementById(old.id);
+    if (old.innerHTML !== now.innerHTML && !isUsed(old)) put(old, now);
+  }
+}
+
+function partsOf(page) {
+  return [...page.querySelectorAll("[data-part]")].map((part) => part.id).join(" ");
+}
+
+// A part in which somebody types or has chosen something is left alone until they are done.
+function isUsed(part) {
+  const inputs = [...part.querySelectorAll("input, textarea, select")];
+  return inputs.some((input) => input.checked || isTyped(input) || (input === document.activeElement && input.type !== "checkbox"));
+}
+
+function isTyped(input) {
+  if (input.tagName === "SELECT") return [...input.options].some((one) => one.selected !== one.defaultSelected) && input.selectedIndex > 0;
+  return input.type !== "hidden" && input.value !== input.defaultValue;
+}
+
+function put(old, now) {
+  const opened = new Set([...old.querySelectorAll("details[open][id]")].map((one) => one.id));
+  const focused = old.contains(document.activeElement) ? signOf(document.activeElement) : null;
+  const scrolled = [...old.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
+  old.replaceChildren(...[...now.childNodes].map((node) => document.importNode(node, true)));
+  for (const one of old.querySelectorAll("details[id]")) one.open ||= opened.has(one.id);
+  old.querySelectorAll(".scroll").forEach((one, i) => (one.scrollLeft = scrolled[i] ?? 0));
+  if (focused) [...old.querySelectorAll("a, button, summary, [tabindex]")].find((one) => signOf(one) === focused)?.focus();
+}
+
+function signOf(element) {
+  return `${element.tagName} ${element.getAttribute("href") ?? ""} ${element.id} ${element.textContent.trim().slice(0, 80)}`;
+}
+
+// A form that only tells a run something is sent without leaving the page.
+async function send(event) {
+  const form = event.target.closest("form[data-quiet]");
+  if (!form) return;
+  event.preventDefault();
+  if (form.ariaBusy) return;
+  form.ariaBusy = "true";
+  try {
+    const entries = new URLSearchParams(new FormData(form, event.submitter));
+    const answer = await fetch(form.action, { method: "POST", body: entries });
+    const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (answer.ok) {
+      // The address keeps the answer, as it does for a browser without scripts.
+      history.replaceState(null, "", answer.url);
+      form.reset();
+    }
+    exchange(parsed);
+    // Said in any case, also where what is typed keeps the rest of the page as it is.
+    say(parsed.getElementById("said")?.childNodes ?? ["That did not work: load this page again."]);
+  } catch {
+    say(["The server of this page does not answer. What you typed is still here."]);
+  } finally {
+    form.ariaBusy = null;
+  }
+}
+
+function say(what) {
+  const place = document.getElementById("said");
+  place.replaceChildren(...[...what].map((one) => (one.nodeType ? document.importNode(one, true) : one)));
+  place.focus();
+}
+
+document.addEventListener("submit", send);
+follow();

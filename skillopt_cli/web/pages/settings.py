@@ -1,0 +1,62 @@
+"""What a run was set to, and where each value came from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import yaml
+from starlette.requests import Request
+
+from skillopt_cli.compose.folder import CONFIG, MANIFEST, SOURCES
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.layers import DEFAULT, flatten
+from skillopt_cli.core.errors import DataError
+from skillopt_cli.web.pages.framed import framed
+from skillopt_cli.web.places import Missing
+from skillopt_cli.web.runs import Seen
+from skillopt_cli.web.site import Page, Site, named
+
+
+def page(site: Site, request: Request) -> Page:
+    """The settings that differ from the defaults, then all; versions and what was preflighted."""
+    seen = site.runs.seen(named(request))
+    values = dict(flatten(_mapping(site, seen, CONFIG)))
+    sources = _mapping(site, seen, SOURCES)
+    defaults = dict(flatten(RunConfig().model_dump(mode="json")))
+    rows = [
+        {
+            "key": key,
+            "value": json.dumps(value, ensure_ascii=False),
+            "source": str(sources.get(key, DEFAULT if sources else "-")),
+            "set": sources[key] != DEFAULT if key in sources else defaults.get(key) != value,
+        }
+        for key, value in values.items()
+        if value not in (None, {})
+    ]
+    manifest = _mapping(site, seen, MANIFEST)
+    return framed(
+        seen,
+        "settings.html",
+        "Settings",
+        rows=rows,
+        known=bool(sources),
+        versions=manifest.get("versions", {}),
+        models=seen.view.preflight,
+        drift=seen.view.drift,
+    )
+
+
+def _mapping(site: Site, seen: Seen, file: str) -> dict[str, Any]:
+    """A file of settings as a mapping, empty where there is no such file."""
+    try:
+        text = site.outputs.file(seen.name, file).read_text(encoding="utf-8")
+    except Missing:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{file} cannot be read: {error}", "restore it from a copy") from error
+    try:
+        found = yaml.safe_load(text) if file == CONFIG else json.loads(text)
+    except (ValueError, yaml.YAMLError) as error:
+        raise DataError(f"{file} cannot be read: {error}", "restore it from a copy") from error
+    return found if isinstance(found, dict) else {}

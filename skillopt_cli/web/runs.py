@@ -1,0 +1,179 @@
+"""The runs, each read once and then followed as its log grows."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from skillopt_cli.core.errors import DataError
+from skillopt_cli.store.files import EVENTS
+from skillopt_cli.store.lock import holder
+from skillopt_cli.ui.listing import Row, run_row, unreadable_row
+from skillopt_cli.ui.reading import Reading
+from skillopt_cli.ui.view import RunView
+from skillopt_cli.web.places import Missing, Named, Outputs
+
+KEPT = 12
+"""Runs whose logs are kept folded; of the others only their row in the list."""
+PATIENCE = 0.04
+"""Seconds a page spends on reading logs; what is left is read on between pages."""
+
+_STRETCH = 0.2
+"""Seconds spent on one log before another one that is wanted has its turn."""
+
+Mark = tuple[int, int, bool]
+"""What a log looks like from outside: its file, its size, whether a process is at work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A run as far as it is read.
+
+    Attributes:
+        at_work: whether a process is at work on it.
+        facts: read so far.
+        share: how much of the log is read, 1.0 for all.
+    """
+
+    name: Named
+    folder: Path
+    view: RunView
+    at_work: bool
+    facts: int
+    share: float = 1.0
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the log is read."""
+        return self.share >= 1.0
+
+
+@dataclass(slots=True)
+class _Followed:
+    reading: Reading
+    lock: Lock
+
+
+class Runs:
+    """All runs of an outputs folder. May be asked from several threads.
+
+    Args:
+        patience: seconds a page may spend on reading logs.
+    """
+
+    def __init__(self, outputs: Outputs, patience: float = PATIENCE) -> None:
+        self.outputs = outputs
+        self._patience = patience
+        self._followed: OrderedDict[Named, _Followed] = OrderedDict()
+        self._rows: dict[Named, tuple[Mark, Row]] = {}
+        self._lock = Lock()
+        self._wanted: queue.SimpleQueue[Named | None] = queue.SimpleQueue()
+        self._queued: set[Named] = set()
+        self._closed = False
+
+    def seen(self, name: Named, patience: float | None = None) -> Seen:
+        """A run, read for no longer than `patience` seconds; what is left is read on later.
+
+        Raises:
+            Missing: there is no such run.
+            DataError: its log cannot be read.
+        """
+        patience = self._patience if patience is None else patience
+        folder = self.outputs.folder(name)
+        # Asked first: a run that ends meanwhile has then stated its ending.
+        mark = self.mark(name)
+        followed = self._follow(name, folder)
+        reading, done = followed.reading, False
+        with _tried(followed.lock, patience) as mine:
+            if mine:
+                done = _advanced(reading, patience)
+            view = reading.seen(nobody=not mark[-1])
+        if not done:
+            self._want(name)
+        elif (known := self._rows.get(name)) is None or known[0] != mark:
+            self._rows[name] = mark, run_row(folder, view)
+        share = 1.0 if done else min(reading.share, 0.999)
+        return Seen(name, folder, view, mark[-1], reading.facts, share)
+
+    def rows(self) -> list[Row]:
+        """A row for each run; `status` is "reading" for one whose log is not read yet."""
+        end = time.monotonic() + self._patience
+        return [self._row(name, end) for name in self.outputs.names()]
+
+    def read_on(self) -> None:
+        """Read what pages had no time for, until `close`. For a thread of its own."""
+        while (name := self._wanted.get()) is not None and not self._closed:
+            self._queued.discard(name)
+            with suppress(Missing, DataError):  # whoever opens its page is told
+                self.seen(name, _STRETCH)
+
+    def close(self) -> None:
+        """Let `read_on` return soon."""
+        self._closed = True
+        self._wanted.put(None)
+
+    def mark(self, name: Named) -> Mark:
+        """What tells without reading whether there is something new.
+
+        Raises:
+            Missing: there is no such run.
+        """
+        folder = self.outputs.folder(name)
+        at_work = holder(folder) is not None
+        try:
+            about = (folder / EVENTS).stat()
+        except OSError:
+            return 0, 0, at_work
+        return about.st_ino, about.st_size, at_work
+
+    def _row(self, name: Named, end: float) -> Row:
+        known = self._rows.get(name)
+        if known is not None and known[0] == self.mark(name):
+            return known[1]
+        try:
+            self.seen(name, max(0.0, end - time.monotonic()))
+        except DataError as error:
+            return unreadable_row(self.outputs.folder(name), error.message)
+        if (known := self._rows.get(name)) is not None:
+            return known[1]
+        return run_row(self.outputs.folder(name), RunView()) | {"status": "reading"}
+
+    def _want(self, name: Named) -> None:
+        if name not in self._queued:
+            self._queued.add(name)
+            self._wanted.put(name)
+
+    def _follow(self, name: Named, folder: Path) -> _Followed:
+        with self._lock:
+            followed = self._followed.get(name)
+            if followed is None or followed.reading.outdated:
+                followed = self._followed[name] = _Followed(Reading(folder), Lock())
+            self._followed.move_to_end(name)
+            while len(self._followed) > KEPT:
+                self._followed.popitem(last=False)
+            return followed
+
+
+def _advanced(reading: Reading, patience: float) -> bool:
+    """Read for a while. Returns whether all was read."""
+    end = time.monotonic() + patience
+    while reading.advance():
+        if time.monotonic() >= end:
+            return reading.share >= 1.0
+    return True
+
+
+@contextmanager
+def _tried(lock: Lock, patience: float) -> Iterator[bool]:
+    mine = lock.acquire(timeout=patience)
+    try:
+        yield mine
+    finally:
+        if mine:
+            lock.release()

@@ -1,0 +1,90 @@
+"""Serving the page until Ctrl-C."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from types import FrameType
+
+import uvicorn
+
+from skillopt_cli.core.errors import UsageError
+from skillopt_cli.web.app import application
+from skillopt_cli.web.security import PARAMETER, Access
+
+PARTING = 2
+"""Seconds that pages which are open have for an answer under way when the server stops."""
+
+
+def serve(root: Path, access: Access, say: Callable[[str], None]) -> None:
+    """Serve the runs below `root` until the process is told to stop.
+
+    Args:
+        say: hears the page's address once somebody can open it.
+
+    Raises:
+        UsageError: nobody can listen there.
+    """
+    with _bound(access) as listener:
+        port = listener.getsockname()[1]
+        access = Access(access.host, port, access.token)
+        app = application(root, access)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            # Addresses are judged as they come; nobody in between may speak for a browser.
+            proxy_headers=False,
+            timeout_graceful_shutdown=PARTING,
+        )
+        say(address(access))
+        _Server(config, app.state.stopping).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """A server that tells open streams when it is to stop; they would keep it from stopping."""
+
+    def __init__(self, config: uvicorn.Config, stopping: Event) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop, on a signal."""
+        self._stopping.set()
+        super().handle_exit(sig, frame)
+
+
+def address(access: Access) -> str:
+    """What to open in a browser."""
+    name = f"[{access.host}]" if ":" in access.host else access.host
+    token = f"/?{PARAMETER}={access.token}" if access.token else ""
+    return f"http://{name}:{access.port}{token}"
+
+
+def _bound(access: Access) -> socket.socket:
+    try:
+        family, kind, proto, _, place = socket.getaddrinfo(
+            access.host, access.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, proto)
+    except OSError as error:
+        raise _nowhere(access, error) from error
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(place)
+        # From here on a browser waits for its answer instead of being refused.
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise _nowhere(access, error) from error
+    return listener
+
+
+def _nowhere(access: Access, error: OSError) -> UsageError:
+    taken = error.errno == errno.EADDRINUSE
+    hint = "choose another port with --port" if taken else "check --host and --port"
+    return UsageError(f"cannot listen on {access.host}:{access.port}: {error.strerror}", hint)

@@ -1,0 +1,281 @@
+"""Steering a run from its page: in a browser, and as requests that a browser would send."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import events
+from dom import parsed, text_of
+from starlette.testclient import TestClient
+from web_rig import HOME, PROGRAM, Tab, bare, client, served
+
+from skillopt_cli.control.commands import Answer
+from skillopt_cli.core.errors import UsageError
+from skillopt_cli.web import steering
+
+URL = "/runs/searchqa/held"
+STEER = f"{URL}/steer"
+ANSWER = Answer("", 1, 3, None, False, False, 5, {"max_usd": 2.5})
+
+
+@contextmanager
+def training(folder: Path, *arguments: str) -> Iterator[tuple[Path, Any]]:
+    """A slow simulated run, `searchqa/held`, in a process of its own; its folder."""
+    slow = ("--set", "model.simulated.latency_ms=250")
+    argv = [*PROGRAM, "train", "searchqa", "--preset", "tiny", *slow, "--run-id", "held"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([*argv, *arguments], cwd=folder, env=bare(folder), **quiet) as process:
+        try:
+            yield folder / "outputs" / "searchqa" / "held", process
+        finally:
+            process.kill()
+
+
+def at_work(opened: Tab) -> Any:
+    """The steering page of the run, once it listens."""
+    opened.open("/")
+    opened.page.get_by_role("link", name="searchqa/held").wait_for()
+    opened.open(STEER)
+    opened.page.get_by_role("button", name="Pause now").wait_for()
+    return opened.page
+
+
+def press(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def said(page: Any, text: str) -> None:
+    page.locator("#said", has_text=text).wait_for()
+
+
+def test_an_edit_is_vetoed_before_the_gate(tab: Callable[..., Tab], tmp_path: Path) -> None:
+    with served(tmp_path / "outputs") as address, training(tmp_path) as (folder, process):
+        opened = tab(address)
+        page = at_work(opened)
+        press(page, "Pause when the next edits are chosen")
+        said(page, "the run will pause when the next edits are chosen")
+        page.get_by_label("What the optimizer should know").fill("Units come after numbers.")
+        press(page, "Give this hint")
+        said(page, "will read it")
+        assert page.get_by_label("What the optimizer should know").input_value() == ""
+        page.get_by_text("Units come after numbers.").wait_for()
+        # The edits appear by themselves.
+        page.get_by_role("heading", name="Chosen edits").wait_for(timeout=60_000)
+        assert "paused with its edits chosen" in page.inner_text("#part-stands")
+        page.get_by_label("Why edit 1 is struck out").fill("it guesses <b>")
+        press(page, "Strike out edit 1")
+        said(page, "is struck out")
+        step = int(page.inner_text("#said").removeprefix("edit 1 of step ").split()[0])
+        page.locator("#edit-1", has_text="vetoed: it guesses <b>").wait_for()
+        assert page.get_by_role("button", name="Strike out edit 1").count() == 0
+        press(page, "Go on")
+        said(page, "the run goes on")
+        page.get_by_role("heading", name="Chosen edits").wait_for(state="detached")
+        page.get_by_role("link", name="Overview").click()
+        page.get_by_role("link", name=f"Step {step}").click()
+        page.get_by_text("vetoed").first.wait_for(timeout=60_000)
+        assert "it guesses <b>" in page.inner_text("main")
+        opened.open(STEER)
+        press(page, "Stop")
+        said(page, "stopping: ")
+        assert process.wait(60) == 130
+        page.get_by_text("No process is at work on it.").wait_for()
+    report = folder / "steps" / f"step_{step:04}" / "edit_report.json"
+    assert '"state": "vetoed"' in report.read_text(encoding="utf-8")
+    (veto,) = events(folder, "edit_vetoed")
+    assert (veto["step"], veto["number"], veto["reason"]) == (step, 1, "it guesses <b>")
+    (hint,) = events(folder, "hint_given")
+    assert hint["text"] == "Units come after numbers."
+
+
+def test_steering_works_without_script(tab: Callable[..., Tab], tmp_path: Path) -> None:
+    with served(tmp_path / "outputs") as address, training(tmp_path) as (folder, process):
+        watching = tab(address)
+        at_work(watching)
+        opened = tab(address, java_script_enabled=False)
+        page = at_work(opened)
+        press(page, "Pause now")
+        said(page, "paused: calls in flight end")
+        assert "running, paused" in page.inner_text("#part-stands")
+        # Another window hears of it.
+        watching.page.get_by_role("button", name="Go on").wait_for()
+        page.get_by_label("Limit").select_option("run.max_concurrency")
+        page.get_by_label("New value").fill("0")
+        press(page, "Change the limit")
+        said(page, "must be at least 1, not 0")
+        assert page.get_by_label("New value").input_value() == "0"
+        assert all("422" in fault for fault in opened.faults)
+        opened.faults.clear()
+        page.get_by_label("New value").fill("3")
+        press(page, "Change the limit")
+        said(page, "run.max_concurrency is 3 now")
+        page.get_by_label("Limit").select_option("run.max_calls")
+        page.get_by_label("New value").fill("5000")
+        press(page, "Change the limit")
+        said(page, "run.max_calls is 5000 now")
+        stands = page.inner_text("#part-stands")
+        assert "at most 3 per provider" in stands
+        assert "max_calls 5000" in stands
+        press(page, "Go on")
+        said(page, "the run goes on")
+        press(page, "Stop")
+        said(page, "stopping: ")
+        assert process.wait(60) == 130
+        opened.open(STEER)
+        press(page, "Take the run up")
+        said(page, "the run is taken up")
+        page.get_by_role("button", name="Pause now").wait_for()
+        press(page, "Stop")
+        said(page, "stopping: ")
+        while "No process is at work on it." not in page.inner_text("#part-stands"):
+            page.reload()
+    assert "stopping" in (folder / "console.log").read_text(encoding="utf-8")
+
+
+def test_what_is_typed_outlives_the_news(tab: Callable[..., Tab], tmp_path: Path) -> None:
+    with served(tmp_path / "outputs") as address, training(tmp_path) as (_, process):
+        opened = tab(address)
+        page = at_work(opened)
+        page.get_by_label("What the optimizer should know").fill("half a sen")
+        page.get_by_label("New value").focus()
+        page.locator("#part-stands", has_text="step 2 of 4").wait_for(timeout=60_000)
+        assert page.get_by_label("What the optimizer should know").input_value() == "half a sen"
+        press(page, "Stop")
+        assert process.wait(60) == 130
+
+
+def sign_of(text: str) -> str:
+    found = [e.get("value", "") for e in parsed(text).iter("input") if e.get("name") == "sign"]
+    return found[0]
+
+
+def tell(asking: TestClient, name: str, command: str, **values: str) -> Any:
+    body = {"sign": sign_of(asking.get("/new").text), "do": command, **values}
+    url = f"/runs/searchqa/{name}/steer"
+    return asking.post(url, data=body, headers={"origin": HOME}, follow_redirects=False)
+
+
+def test_a_run_at_rest_says_so(trained: Path) -> None:
+    with client(trained) as asking:
+        text = asking.get("/runs/searchqa/a/steer").text
+        assert "No process is at work on it." in text
+        assert "<button" not in text
+        answer = tell(asking, "a", "hint", text="so <b>it</b> is")
+    assert answer.status_code == 422
+    page = parsed(answer.text)
+    told = page.find(".//*[@id='said']")
+    assert told is not None
+    assert "no process is at work in " in text_of(told)
+    assert "Hint: " in text_of(told)
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What a run that answers every command heard; a veto of edit 9 it refuses."""
+    found: list[tuple[Any, ...]] = []
+
+    def asked(name: str) -> Callable[..., Any]:
+        async def ask(folder: Path, *given: Any) -> Answer:
+            if name == "veto" and given[0] == 9:
+                raise UsageError("there is no edit 9: 4 edits are chosen", "look again")
+            if name != "status":
+                found.append((name, *given))
+            return ANSWER
+
+        return ask
+
+    for name in ("status", "pause", "resume", "stop", "change", "veto", "hint"):
+        monkeypatch.setattr(steering.client, name, asked(name))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sent", "command"),
+    [
+        ({"do": "pause"}, ("pause",)),
+        ({"do": "pause_at_edits"}, ("pause", "edits")),
+        ({"do": "resume"}, ("resume",)),
+        ({"do": "stop"}, ("stop",)),
+        ({"do": "set", "key": "run.max_usd", "value": "3"}, ("change", "run.max_usd", "3")),
+        ({"do": "veto", "number": "2", "reason": "why"}, ("veto", 2, "why")),
+        ({"do": "hint", "text": "say it"}, ("hint", "say it")),
+    ],
+)
+def test_each_form_is_its_command(
+    trained: Path, heard: list[Any], sent: dict[str, str], command: tuple[Any, ...]
+) -> None:
+    with client(trained) as asking:
+        answer = tell(asking, "a", sent["do"], **sent)
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/runs/searchqa/a/steer?told=")
+    assert heard == [command]
+
+
+def test_the_state_is_what_the_run_answers(trained: Path, heard: list[Any]) -> None:
+    with client(trained) as asking:
+        text = asking.get("/runs/searchqa/a/steer").text
+    stands = text_of(parsed(text))
+    assert "Calls in flight: 3, at most 5 per provider. max_usd 2.5." in stands
+    assert heard == []
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"do": "veto", "number": "-1"},
+        {"do": "veto", "number": "one"},
+        {"do": "veto"},
+        {"do": "remove"},
+        {},
+    ],
+)
+def test_what_is_no_command_is_refused(
+    trained: Path, heard: list[Any], sent: dict[str, str]
+) -> None:
+    with client(trained) as asking:
+        answer = tell(asking, "a", sent.pop("do", ""), **sent)
+    assert answer.status_code == 422
+    assert heard == []
+
+
+def test_a_refusal_keeps_what_was_typed(trained: Path, heard: list[Any]) -> None:
+    with client(trained) as asking:
+        answer = tell(asking, "a", "veto", number="9", reason="it <i>guesses")
+        assert answer.status_code == 422
+        assert "there is no edit 9: 4 edits are chosen" in answer.text
+        typed = tell(asking, "a", "hint", text="so <b>", sign="of another")
+    assert typed.status_code == 422
+    assert "so nothing was done" in typed.text
+    area = next(parsed(typed.text).iter("textarea"))
+    assert area.text == "so <b>"
+    assert heard == []
+
+
+def test_an_address_puts_no_words_on_the_page(trained: Path) -> None:
+    with client(trained) as asking:
+        text = asking.get("/runs/searchqa/a/steer?told=send+me+your+key").text
+    assert "your key" not in text
+
+
+@pytest.mark.parametrize("name", ["nobody", "..", "a%2f..%2fa"])
+def test_there_must_be_such_a_run(trained: Path, heard: list[Any], name: str) -> None:
+    with client(trained) as asking:
+        assert asking.get(f"/runs/searchqa/{name}/steer").status_code == 404
+        assert tell(asking, name, "pause").status_code in (404, 405)
+    assert heard == []
+
+
+def test_foreign_pages_tell_a_run_nothing(trained: Path, heard: list[Any]) -> None:
+    with client(trained) as asking:
+        body = {"sign": sign_of(asking.get("/new").text), "do": "stop"}
+        url = "/runs/searchqa/a/steer"
+        for headers in ({}, {"origin": "null"}, {"origin": "http://evil.example"}):
+            assert asking.post(url, data=body, headers=headers).status_code == 403
+        unsigned = {"do": "stop"}
+        assert asking.post(url, data=unsigned, headers={"origin": HOME}).status_code == 422
+    assert heard == []
