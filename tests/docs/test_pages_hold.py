@@ -124,3 +124,9 @@ def test_decisions_are_short_and_whole() -> None:
 def test_the_changelog_is_about_this_version() -> None:
     newest = re.search(r"^## \[(\d+\.\d+\.\d+)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert newest is not None and newest.group(1) == __version__
+
+
+def test_the_readme_leads_to_the_web_page() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "docs/how-to/web-page.md" in text
+    assert "no web interface" not in text
