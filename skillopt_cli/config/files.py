@@ -96,8 +96,8 @@ def _section_hint(wrong: str) -> str:
     return f"{meant} {_CONVERT}"
 
 
-def read_mapping(path: Path) -> dict[str, Any]:
-    """A YAML file as a mapping; its plain scalars are still `Written`.
+def read_mapping(path: Path, form: str = _FORM) -> dict[str, Any]:
+    """A YAML file as a mapping, its plain scalars still `Written`; `form` hints at its form.
 
     Raises:
         ConfigError: it is missing, unreadable, no YAML, or no mapping; names the line.
@@ -118,11 +118,11 @@ def read_mapping(path: Path) -> dict[str, Any]:
         values = read_yaml(text)
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"{path}{line}: {error.problem or 'not YAML'}", _FORM) from None
+        raise ConfigError(f"{path}{line}: {error.problem or 'not YAML'}", form) from None
     except yaml.YAMLError:
         raise ConfigError(f"{path} holds characters that YAML does not allow", _SAVE) from None
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise ConfigError(f"{path} holds no mapping of settings", _FORM)
+        raise ConfigError(f"{path} holds no mapping of settings", form)
     return values

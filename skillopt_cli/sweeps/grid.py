@@ -89,7 +89,7 @@ def read_grid(path: Path) -> Grid:
     """
     if not path.exists():
         raise ConfigError(f"there is no grid file {path}", _FORM)
-    written = read_mapping(path)
+    written = read_mapping(path, _FORM)
     texts = {key: written.pop(key) for key in ("fixed", "grid") if key in written}
     try:
         file = GridFile.model_validate({**settle_written(written), **texts})

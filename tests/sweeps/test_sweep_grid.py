@@ -154,3 +154,10 @@ def test_bounds_that_hold_nothing_are_refused() -> None:
 def test_a_missing_file_is_named() -> None:
     with pytest.raises(ConfigError, match=r"there is no grid file gone\.yaml"):
         read_grid(Path("gone.yaml"))
+
+
+@pytest.mark.parametrize("text", ["a: [1\n", "- 1\n"])
+def test_a_grid_that_cannot_be_read_hints_at_the_form_of_a_grid(text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        grid(text)
+    assert "sweep.md" in str(caught.value.hint)
