@@ -77,7 +77,7 @@ def _show(error: SkillOptError) -> None:
 
 def _translated(error: typer.TyperException) -> UsageError | None:
     """What the parser says, in our form; None for the help page, which it raises as well."""
-    message = error.format_message()
+    message = error.format_message().replace(": Value error, ", ": ", 1)
     if message.startswith("Usage:"):
         return None
     context = getattr(error, "ctx", None)

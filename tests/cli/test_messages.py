@@ -30,6 +30,11 @@ PROGRAM = Path(sys.executable).with_name("skillopt")
         (("train", "a", "b"), "got unexpected extra argument(s) (b)", "`skillopt train --help`"),
         (("gate-report",), "missing argument `runs`", "`skillopt gate-report --help`"),
         (("train", "--seed", "x"), "invalid value for `--seed`", "`skillopt train --help`"),
+        (
+            ("gate-report", "a", "--format", "pdf"),
+            "invalid value for `--format`: `pdf` is not one of",
+            "`skillopt gate-report --help`",
+        ),
         (("runs", "lst"), "no such command `lst`", "list"),
         (("train",), "no benchmark is named", "skillopt train searchqa"),
         (("train", "searchqa"), "no model endpoint is configured", "--preset demo"),
