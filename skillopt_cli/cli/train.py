@@ -13,7 +13,7 @@ from skillopt_cli.cli.running import carry_out, display_style
 from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
 from skillopt_cli.cli.wishes import EVERY, with_run_flags
 from skillopt_cli.compose.build import Order
-from skillopt_cli.compose.folder import new_folder
+from skillopt_cli.compose.folder import new_folder, vacant
 from skillopt_cli.compose.planning import Progress, planned
 from skillopt_cli.compose.settings import Wishes
 from skillopt_cli.config.environment import read_environment
@@ -42,6 +42,8 @@ def train(
     resolved = settled(wishes, environment, replay)
     config = resolved.config
     order = taped(Order(config, environment, sources=resolved.sources), record, replay)
+    if run_id is not None:
+        vacant(config, run_id)
     foretell(order, as_json=json)
     with new_folder(config, run_id, datetime.now().astimezone()) as folder:
         code, summary = carry_out(folder, order, train_session, as_json=json)

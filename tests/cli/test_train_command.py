@@ -210,3 +210,9 @@ def test_result_lines_name_the_score_and_are_those_of_the_gate(
 
 def gate_by(metric: str) -> tuple[str, str]:
     return "--set", f"evaluation.gate_metric={metric}"
+
+
+def test_a_taken_run_id_is_told_before_a_plan() -> None:
+    Path("outputs/searchqa/first").mkdir(parents=True)
+    ended = refused(2, "train", "searchqa", *TINY, "--display", "plain", "--run-id", "first")
+    assert ended.err.splitlines()[0] == ended.error
