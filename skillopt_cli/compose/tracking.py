@@ -98,19 +98,24 @@ def tracking(folder: Path, order: Order) -> Tracking:
     Raises:
         ConfigError: there is no such tracker, or its package is missing.
     """
-    specs = [load_tracker(name) for name in order.config.run.trackers]
-    for spec in specs:
-        _check(spec)
+    specs = [ready(name) for name in order.config.run.trackers]
     secrets = Secrets.of(order.environment, order.config)
     return Tracking(folder, [_courier(spec, folder, order, secrets) for spec in specs], secrets)
 
 
-def _check(spec: TrackerSpec) -> None:
+def ready(name: str) -> TrackerSpec:
+    """A tracker whose packages are there.
+
+    Raises:
+        ConfigError: there is no such tracker, or its package is missing.
+    """
+    spec = load_tracker(name)
     if lacking := spec.missing():
         raise ConfigError(
-            f"the tracker `{spec.name}` needs {lacking}, which is not installed",
+            f"the tracker `{name}` needs {lacking}, which is not installed",
             f"pip install 'skillopt-cli[{spec.extra}]'" if spec.extra else "install it",
         )
+    return spec
 
 
 def _courier(spec: TrackerSpec, folder: Path, order: Order, secrets: Secrets) -> Courier:

@@ -55,6 +55,18 @@ def test_a_missing_package_is_told_with_the_extra_that_brings_it() -> None:
     assert not Path("outputs").exists()
 
 
+def test_doctor_looks_at_the_trackers_that_are_chosen() -> None:
+    def rows_of(*chosen: str) -> list[tuple[str, str]]:
+        flags = [word for name in chosen for word in ("--tracker", name)]
+        checks = skillopt("doctor", "searchqa", *TINY, *flags, "--json").json["checks"]
+        return [(row["state"], row["fix"]) for row in checks if row["name"] == "tracker"]
+
+    assert rows_of() == []
+    assert rows_of("notebook") == [("ok", "")]
+    Path("no-pencil").touch()
+    assert rows_of("notebook") == [("failing", "pip install 'skillopt-cli[paper]'")]
+
+
 def test_a_strangers_tracker_is_told_the_run() -> None:
     folder = train(*SMALLEST, "--tracker", "notebook", NOTEBOOK_COLOUR="red", OTHER="x")
     (run,) = notes(folder, "open")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,6 +19,7 @@ from skillopt_cli.plugins import load_tracker
 
 KEY = "sesame-open-the-door"
 COLLECTORS_KEY = "collectors-own-key"
+PROGRAM = Path(sys.executable).with_name("skillopt")
 
 
 def needs(*names: str) -> pytest.MarkDecorator:
@@ -144,6 +148,20 @@ def test_a_collector_that_is_not_there_is_told_once() -> None:
     assert ended.code == 0, ended.err
     (dropped,) = events(Path("outputs/searchqa/a"), "subscriber_dropped")
     assert "spans could not be sent" in dropped["reason"]
+
+
+@needs("otel")
+def test_spans_are_written_out_where_that_is_asked_for() -> None:
+    told = subprocess.run(
+        [PROGRAM, "train", "searchqa", *SMALLEST, "--run-id", "a", "--tracker", "otel"],
+        env={**os.environ, "OTEL_TRACES_EXPORTER": "console"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert '"name": "step 1"' in told.stderr
+    assert '"name": "step 1"' not in told.stdout
+    assert events(Path("outputs/searchqa/a"), "subscriber_dropped") == []
 
 
 @needs("otel")

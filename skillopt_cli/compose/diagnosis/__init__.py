@@ -17,6 +17,7 @@ from skillopt_cli.compose.diagnosis.machine import (
     check_plugins,
     check_python,
     check_terminal,
+    check_trackers,
 )
 from skillopt_cli.compose.diagnosis.models import check_addresses, check_answers, check_role
 from skillopt_cli.compose.diagnosis.places import check_journal, check_outputs, check_runs
@@ -85,6 +86,7 @@ async def _of_run(patient: Patient, resolved: Resolved) -> list[Check]:
     if patient.asking:
         found += await guarded("models answer", partial(check_answers, wishes, environment))
     for name, look in (
+        ("tracker", check_trackers),
         ("outputs", check_outputs),
         ("journal", check_journal),
         ("runs", check_runs),

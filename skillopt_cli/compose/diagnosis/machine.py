@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 import skillopt_cli
 from skillopt_cli.compose.diagnosis.check import Check, fine, odd, wrong
+from skillopt_cli.compose.tracking import ready
+from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import BackendUnusable, ConfigError, NetworkFailed, UsageError
 from skillopt_cli.plugins import (
     BACKENDS,
@@ -94,6 +96,15 @@ def check_plugins() -> Iterator[Check]:
     if not broken:
         listed = [f"{len(names(group))} {group.rpartition('.')[2]}" for group, _ in kinds]
         yield fine("plug-ins", ", ".join(listed))
+
+
+def check_trackers(config: RunConfig) -> Iterator[Check]:
+    """Each tracker that is chosen has its packages."""
+    for name in config.run.trackers:
+        try:
+            yield fine("tracker", ready(name).summary)
+        except ConfigError as error:
+            yield wrong("tracker", error)
 
 
 def check_terminal(terminal: Terminal) -> Iterator[Check]:
