@@ -18,9 +18,13 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train_in(folder, "b", "--seed", "3", "--learning-rate", "2")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def browser() -> Iterator[Any]:
-    """Debian's Chromium, without a window."""
+    """Debian's Chromium, without a window.
+
+    For one test only: while it is there its library keeps an event loop running in this thread, in
+    which no other test could run one.
+    """
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed")
