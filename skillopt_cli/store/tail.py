@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import Stamped
 from skillopt_cli.store.files import EVENTS, read_fact
 
@@ -48,12 +49,17 @@ class Tail:
         """The next facts, at most about `MOST` bytes of them; none when all is read.
 
         Raises:
-            DataError: a line cannot be read.
+            DataError: the log or a line of it cannot be read.
         """
         try:
             log = self._path.open("rb")
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise DataError(
+                f"{self._path} cannot be read: {error.strerror or error}",
+                "mend its permissions, or restore it from a copy",
+            ) from error
         with log:
             about = self._path.stat()
             self._file = about.st_dev, about.st_ino

@@ -104,7 +104,11 @@ class Runs:
     def rows(self) -> list[Row]:
         """A row for each run; `status` is "reading" for one whose log is not read yet."""
         end = time.monotonic() + self._patience
-        return [self._row(name, end) for name in self.outputs.names()]
+        found = []
+        for name in self.outputs.names():
+            with suppress(Missing):  # it was removed since it was listed
+                found.append(self._row(name, end))
+        return found
 
     def read_on(self) -> None:
         """Read what pages had no time for, until `close`. For a thread of its own."""

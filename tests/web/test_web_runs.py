@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 from web_rig import client
 
+from skillopt_cli.core.errors import DataError
 from skillopt_cli.store.files import EVENTS
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.store.tail import MOST, Tail
@@ -74,6 +75,24 @@ def test_one_reading_takes_a_bounded_part(outputs: Path) -> None:
 def test_a_missing_log_is_an_empty_one(tmp_path: Path) -> None:
     tail = Tail(tmp_path)
     assert (tail.read(), tail.share, tail.replaced) == ([], 1.0, False)
+
+
+def test_a_log_that_may_not_be_read_stops_no_other_run(outputs: Path) -> None:
+    log_of(outputs).unlink()
+    log_of(outputs).mkdir()
+    with pytest.raises(DataError, match="cannot be read"):
+        read_view(outputs / "searchqa/a")
+    rows = {row["run_id"]: row for row in Runs(Outputs(outputs), patience=60).rows()}
+    assert (rows["a"]["status"], rows["b"]["status"]) == ("unreadable", "finished")
+    assert str(log_of(outputs)) in rows["a"]["error"]
+
+
+def test_a_run_that_is_removed_while_it_is_listed_is_left_out(
+    outputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = [*Outputs(outputs).names(), Named("searchqa", "gone")]
+    monkeypatch.setattr(Outputs, "names", lambda self: listed)
+    assert [row["run_id"] for row in Runs(Outputs(outputs), patience=60).rows()] == ["a", "b"]
 
 
 def test_a_run_that_was_made_anew_is_read_anew(outputs: Path) -> None:
