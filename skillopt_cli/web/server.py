@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 from types import FrameType
+from urllib.parse import urlencode
 
 import uvicorn
 
@@ -61,7 +62,7 @@ class _Server(uvicorn.Server):
 def address(access: Access) -> str:
     """What to open in a browser."""
     name = f"[{access.host}]" if ":" in access.host else access.host
-    token = f"/?{PARAMETER}={access.token}" if access.token else ""
+    token = f"/?{urlencode({PARAMETER: access.token})}" if access.token else ""
     return f"http://{name}:{access.port}{token}"
 
 

@@ -13,6 +13,7 @@ from web_rig import client
 
 from skillopt_cli.core.names import safe_name
 from skillopt_cli.web.security import Access
+from skillopt_cli.web.server import address
 
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 RUN = "/runs/searchqa/a"
@@ -91,6 +92,15 @@ def test_the_token_lets_in_and_leaves_the_address(trained: Path) -> None:
         assert asking.get("/").status_code == 200
         asking.cookies.clear()
         assert asking.get("/", headers={"authorization": "Bearer a-long-token"}).status_code == 200
+
+
+def test_the_address_that_is_told_opens_the_page_whatever_the_token(trained: Path) -> None:
+    access = Access("0.0.0.0", 7860, "a+b&c=d#e f%41ü")
+    with client(trained, access) as asking:
+        told = address(access)
+        assert told.startswith("http://0.0.0.0:7860/?token=")
+        answer = asking.get(told.removeprefix("http://0.0.0.0:7860"), follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
 def test_the_way_on_never_leads_to_another_site(trained: Path) -> None:
