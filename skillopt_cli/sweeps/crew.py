@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
@@ -22,6 +23,8 @@ Train = Callable[[Trial], None]
 """Trains a trial, or takes it up where its folder holds a run; raises SkillOptError."""
 
 _POLL = 0.1
+_ERROR = "error: "
+_STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,41 +94,70 @@ class Processes:
     train: Train
     slots: int
     home: Path
-    _at_work: dict[str, tuple[Trial, BaseProcess]] = field(default_factory=dict)
+    _at_work: dict[str, _AtWork] = field(default_factory=dict)
 
     def begin(self, trial: Trial) -> None:
         """Start its process."""
         # Forking a process that may have threads is unsound.
         start = multiprocessing.get_context("spawn").Process
         log = self.home / f"{trial.run_id}.log"
+        said = log.stat().st_size if log.exists() else 0
         process = start(target=_carry_out, args=(self.train, trial, log))
-        process.start()
-        self._at_work[trial.run_id] = (trial, process)
+        # Would be started below else, and let through there what is held back.
+        resource_tracker.ensure_running()
+        # Ctrl-C between its start and the note of it would leave it to itself.
+        with _held_back():
+            process.start()
+            self._at_work[trial.run_id] = _AtWork(trial, process, log, said)
 
     def wait(self) -> Sequence[Ended]:
         """Wait a moment for processes to end."""
-        over = [trial for trial, process in self._at_work.values() if not process.is_alive()]
+        over = [run_id for run_id, one in self._at_work.items() if not one.process.is_alive()]
         if not over:
             time.sleep(_POLL)
-        return [self._ended(trial) for trial in over]
+        return [self._at_work.pop(run_id).ended() for run_id in over]
 
     def stop(self, trial: Trial) -> None:
         """Ask its process to stop."""
         if trial.run_id in self._at_work:
-            self._at_work[trial.run_id][1].terminate()
+            self._at_work[trial.run_id].process.terminate()
 
-    def _ended(self, trial: Trial) -> Ended:
-        _, process = self._at_work.pop(trial.run_id)
-        code = process.exitcode or 0
-        process.close()
+
+@dataclass(frozen=True, slots=True)
+class _AtWork:
+    """A run with a process.
+
+    Attributes:
+        said: bytes that its log held before.
+    """
+
+    trial: Trial
+    process: BaseProcess
+    log: Path
+    said: int
+
+    def ended(self) -> Ended:
+        """How it ended; its process is of no use any more."""
+        code = self.process.exitcode or 0
+        self.process.close()
         if code < 0:
-            return Ended(trial, code, f"its process was ended by signal {-code}")
-        return Ended(trial, code, _last_error(self.home / f"{trial.run_id}.log") if code else "")
+            return Ended(self.trial, code, f"its process was ended by signal {-code}")
+        return Ended(self.trial, code, self._last_error() if code else "")
+
+    def _last_error(self) -> str:
+        written = self.log.read_bytes()[self.said :] if self.log.exists() else b""
+        lines = written.decode("utf-8", "replace").splitlines()
+        said = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
+        return said[-1] if said else f"its process failed; {self.log} says how"
 
 
 def _carry_out(train: Train, trial: Trial, log: Path) -> None:
     """What the process of a run does: train, and say into the log how it went."""
     os.setpgid(0, 0)
+    # What was held back while it began and is meant for the sweep, which passes it on.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
     with log.open("a", encoding="utf-8") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
@@ -138,13 +170,14 @@ def _carry_out(train: Train, trial: Trial, log: Path) -> None:
         sys.exit(error.exit_code)
 
 
-_ERROR = "error: "
-
-
-def _last_error(log: Path) -> str:
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
-    said = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
-    return said[-1] if said else f"its process failed; {log} says how"
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """Hear of a stop only afterwards. A process that is begun meanwhile hears of none as yet."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
