@@ -201,7 +201,8 @@ class Schedule:
         elif isinstance(view.ending, RunFinished):
             self.source.ended(trial, view)
             self.said.run("finished", trial, view)
-        elif ended.code == Interrupted.exit_code:
+        # A process that is told to stop before its run listens is ended by the signal itself.
+        elif ended.code == Interrupted.exit_code or (self._stopping and ended.code < 0):
             self._stopping = True
             self.said.run("stopped", trial, view)
         elif ended.code == BudgetExhausted.exit_code:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,6 +11,7 @@ from sweep_rig import Rig, finished, stopped, trial, view
 from skillopt_cli.core.caps import Cap
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.sweeps import schedule
+from skillopt_cli.sweeps.crew import Ended
 from skillopt_cli.sweeps.schedule import Outcome, Schedule
 from skillopt_cli.sweeps.sources import Listed
 from skillopt_cli.sweeps.spending import Purse
@@ -154,6 +155,33 @@ def test_the_first_interrupt_stops_runs_and_begins_none() -> None:
     assert sorted(rig.stopped) == ["b", "c"]
     assert names(rig) == ["b", "c"]
     assert outcome.interrupted and not outcome.failures
+
+
+class Hearing(Listed):
+    """Notes which runs came to something."""
+
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        super().__init__(trials)
+        self.heard: list[str] = []
+
+    def ended(self, trial: Trial, view: RunView) -> None:
+        self.heard.append(trial.run_id)
+
+
+def test_a_run_ended_by_the_signal_that_stops_the_sweep_has_not_failed() -> None:
+    rig, source = Rig(), Hearing([trial("a")])
+
+    def wait() -> Sequence[Ended]:
+        if not rig.stopped:
+            raise KeyboardInterrupt
+        return [Ended(source.trials[0], -15, "its process was ended by signal 15")]
+
+    rig.wait = wait  # type: ignore[method-assign]
+    outcome = Schedule(source, rig, Purse(()), rig.read, rig).carry_out()
+    assert outcome.interrupted and not outcome.failures
+    assert rig.told == [("started", "a"), ("stopped", "a")]
+    # A search would take it for a choice that leads to nothing.
+    assert source.heard == []
 
 
 class Dropping(Listed):
