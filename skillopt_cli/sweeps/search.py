@@ -51,6 +51,7 @@ class Searched:
         self._asked: dict[int, list[Trial]] = {}
         self._values: dict[str, float | None] = {}
         self._seen: dict[int, int] = {}
+        self._below: set[int] = set()
         self._again = self._unfinished()
         self.watches = self._search.prune
 
@@ -89,7 +90,9 @@ class Searched:
         if self._seen.get(number, 0) < step:
             self._seen[number] = step
             asked.report(best, step)
-        return bool(asked.should_prune())
+        if asked.should_prune():
+            self._below.add(number)
+        return number in self._below
 
     def ended(self, trial: Trial, view: RunView) -> None:
         """Tell the sampler, once all seeds of the combination have ended."""
@@ -106,7 +109,7 @@ class Searched:
         if len(known) == len(values):
             self._study.tell(number, math.fsum(known) / len(known), state.COMPLETE)
         else:
-            self._study.tell(number, state=state.PRUNED if number in self._seen else state.FAIL)
+            self._study.tell(number, state=state.PRUNED if number in self._below else state.FAIL)
 
     def _ask(self) -> int:
         self._study.sampler = self._sampler(len(self._study.trials))

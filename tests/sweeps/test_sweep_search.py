@@ -145,6 +145,16 @@ def test_a_run_below_the_median_is_given_up_for_good() -> None:
     assert [t.run_id for t in searched(text).more()] == [good.run_id]
 
 
+def test_a_run_that_breaks_down_is_not_taken_for_one_that_was_given_up() -> None:
+    text = TEXT.replace("seed: 3", "seed: 3, prune: true")
+    search = searched(text)
+    (trial,) = search.more()
+    assert not search.dropped(trial, view(best=0.6, done=1))
+    search.ended(trial, stopped(5, 4))
+    assert search._study.trials[0].state.name == "FAIL"
+    assert searched(text).abandoned == set()
+
+
 def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(UsageError) as caught:
