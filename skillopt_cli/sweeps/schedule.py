@@ -195,12 +195,14 @@ class Schedule:
         view = self.read(trial.folder)
         self.purse.knows(trial.run_id, view)
         self._measured |= view.baseline is not None
-        if trial.run_id in self._dropped:
-            self.source.ended(trial, view)
-            self.said.run("pruned", trial, view)
-        elif isinstance(view.ending, RunFinished):
+        if isinstance(view.ending, RunFinished):
+            # It may have come to its end before it heard that it is given up.
+            self._dropped.discard(trial.run_id)
             self.source.ended(trial, view)
             self.said.run("finished", trial, view)
+        elif trial.run_id in self._dropped:
+            self.source.ended(trial, view)
+            self.said.run("pruned", trial, view)
         # A process that is told to stop before its run listens is ended by the signal itself.
         elif ended.code == Interrupted.exit_code or (self._stopping and ended.code < 0):
             self._stopping = True

@@ -208,3 +208,22 @@ def test_a_run_that_is_given_up_is_no_failure(monkeypatch: pytest.MonkeyPatch) -
     assert rig.stopped == ["b"]
     assert outcome == replace(Outcome(), dropped={"b"})
     assert ("pruned", "b") in rig.told and ("finished", "c") in rig.told
+
+
+def test_a_run_that_finished_before_it_heard_that_it_is_given_up_is_finished(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(schedule, "_LOOK", -1.0)
+    rig = Rig(slots=2, views={"a": finished()})
+    waits = iter([[], [Ended(trial("b"))]])
+
+    def wait() -> Sequence[Ended]:
+        over = next(waits)
+        rig.views["b"] = finished() if over else view(1, done=1)
+        return over
+
+    rig.wait = wait  # type: ignore[method-assign]
+    source = Dropping([trial("a"), trial("b")])
+    outcome = Schedule(source, rig, Purse(()), rig.read, rig).carry_out()
+    assert rig.stopped == ["b"]
+    assert not outcome.dropped and rig.told[-1] == ("finished", "b")
