@@ -87,14 +87,18 @@ def _edit(number: int, edit: Edit, vetoed: dict[int, str]) -> dict[str, Any]:
     }
 
 
+def held_words(paused: str | None) -> str:
+    """What follows a run's status where it is paused, by what the pause waits for."""
+    return {None: "", "now": ", paused", "edits": ", paused with its edits chosen"}[paused]
+
+
 def status_lines(document: dict[str, Any]) -> tuple[str, ...]:
     """The same for people."""
     planned, paused = document["planned_steps"], document["paused"]
     place = f", step {document['step']} of {planned}" if planned else ""
     stages = f", {' and '.join(document['stages'])}" if document["stages"] else ""
     flight = document["in_flight"]
-    held = {None: "", "now": ", paused", "edits": ", paused with its edits chosen"}[paused]
-    lines = [f"{document['run_id']}: {document['status']}{held}{place}{stages}"]
+    lines = [f"{document['run_id']}: {document['status']}{held_words(paused)}{place}{stages}"]
     if document["stopping"] and flight is not None:
         lines.append("stopping")
     if document["pause_planned"]:

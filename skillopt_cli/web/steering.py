@@ -15,7 +15,7 @@ from skillopt_cli.control.commands import LONGEST, Answer
 from skillopt_cli.core.errors import NotRunning, SkillOptError, UsageError
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.engine.controller import SETTABLE
-from skillopt_cli.ui.steering import status_document
+from skillopt_cli.ui.steering import held_words, status_document
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.web.launching import launch
 from skillopt_cli.web.pages.framed import framed
@@ -122,7 +122,7 @@ def _is_unfinished(view: RunView) -> bool:
 
 def _words(now: dict[str, Any]) -> str:
     """How a run stands, in a sentence for those who listen to the page."""
-    held = {"now": ", paused", "edits": ", paused with its edits chosen"}.get(now["paused"], "")
+    held = held_words(now["paused"])
     place = f", step {now['step']} of {now['planned_steps']}" if now["planned_steps"] else ""
     doing = " and ".join(dict.fromkeys(stage.replace("_", " ") for stage in now["stages"]))
     planned = "; it will pause when the next edits are chosen" if now["pause_planned"] else ""

@@ -18,6 +18,7 @@ from skillopt_cli.ui.ending import (
 from skillopt_cli.ui.limits import cap_words, pace_place, slowed, speed_words
 from skillopt_cli.ui.report import Reported, report_document
 from skillopt_cli.ui.report.figures import curve
+from skillopt_cli.ui.steering import held_words
 from skillopt_cli.ui.summary import TESTS
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import duration
@@ -61,8 +62,7 @@ def standing_words(seen: Seen) -> str:
     if view.run is None:
         return "Nothing is known of this run yet."
     where = "" if not view.total_steps else f", {view.done} of {view.total_steps} steps recorded"
-    held = {"now": ", paused", "edits": ", paused with its edits chosen"}
-    paused = held.get(view.steering.paused or "", "") if seen.at_work else ""
+    paused = held_words(view.steering.paused) if seen.at_work else ""
     doing = " and ".join(dict.fromkeys(stage.stage.replace("_", " ") for stage in view.stages))
     at_work = f", at work on {doing}" if doing and not view.deserted else ""
     return f"{status_words(view).replace('_', ' ')}{paused}{where}{at_work}"
