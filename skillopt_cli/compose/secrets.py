@@ -22,6 +22,7 @@ from skillopt_cli.store.journal import Journal
 
 HIDDEN = "***"
 _NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|_AUTH)\Z", re.IGNORECASE)
+_PASSWORD = re.compile(r"://[^\s/?#:@]*:([^\s/?#@]+)@")
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}")
 # Placeholders such as `none` or `EMPTY` are no secrets, and blanking them would spoil other words.
 _SHORTEST = 8
@@ -34,13 +35,16 @@ def names_a_key(variable: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """The values of all variables that hold a key, longest first."""
+    """The values of all variables that hold a key, and passwords in addresses; longest first."""
 
     values: tuple[str, ...]
 
     @classmethod
     def of(cls, environment: Mapping[str, str], config: RunConfig | None = None) -> Secrets:
-        """Those of variables named like a key, or named as one by the configuration."""
+        """Those of variables named like a key, or named as one by the configuration.
+
+        Of any other variable that holds an address it is the password in that.
+        """
         model = config.model if config else None
         roles = (model, model.optimizer, model.target, model.judge) if model else ()
         options = config.env.options if config else {}
@@ -49,9 +53,12 @@ class Secrets:
         found = {
             value.strip()
             for name, value in environment.items()
-            if (name in named or names_a_key(name)) and len(value.strip()) >= _SHORTEST
+            if name in named or names_a_key(name)
         }
-        return cls(tuple(sorted(found, key=lambda value: (-len(value), value))))
+        # Trackers' libraries repeat the address they cannot reach.
+        found |= {word for value in environment.values() for word in _PASSWORD.findall(value)}
+        kept = (value for value in found if len(value) >= _SHORTEST)
+        return cls(tuple(sorted(kept, key=lambda value: (-len(value), value))))
 
     def hide(self, text: str) -> str:
         """`text` without any of the values, and without what looks like a key."""

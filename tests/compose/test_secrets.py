@@ -41,6 +41,16 @@ def test_a_variable_named_by_the_configuration_is_known(role: Role) -> None:
     assert Secrets.of(environment, of_env).values == ("another-value",)
 
 
+def test_a_password_in_an_address_is_known() -> None:
+    secrets = Secrets.of({
+        "MLFLOW_TRACKING_URI": "postgresql+psycopg://me:open-sesame@db.example:5432/runs?x=1",
+        "HTTPS_PROXY": "http://:let-me-in-1@proxy.example",
+        "PLAIN": "http://host.example:8080/a@b and c:d@e http://me@host.example",
+    })
+    assert secrets.values == ("let-me-in-1", "open-sesame")
+    assert secrets.hide("no way to me:open-sesame@db") == f"no way to me:{HIDDEN}@db"
+
+
 def test_the_longer_of_two_values_is_hidden_whole() -> None:
     secrets = Secrets.of({"A_KEY": "abcdefgh", "B_KEY": "abcdefgh-ijkl"})
     assert secrets.hide("x abcdefgh-ijkl abcdefgh") == f"x {HIDDEN} {HIDDEN}"
