@@ -6,7 +6,6 @@ choose are also those that judge, the luckiest looks best.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -194,7 +193,7 @@ def _incomparable(complete: Sequence[Combination]) -> str:
 
 
 def _tested(combination: Combination) -> Tested | None:
-    found = [_marks(result) for result in combination.results]
+    found = [_marks(result.view) for result in combination.results]
     runs = [marks for marks in found if marks]
     if len(runs) < len(combination.results):
         return None
@@ -207,19 +206,14 @@ def _tested(combination: Combination) -> Tested | None:
     return Tested(marks, hard, low, high, tuple(_mean(list(run.values())) or 0.0 for run in runs))
 
 
-def _marks(result: Result) -> Marks:
+def _marks(view: RunView) -> Marks:
     """Marks of a run's best skill on the test tasks; empty where it was not measured."""
-    measured = result.view.tests.get("best")
-    if measured is None:
+    if "best" not in view.tests:
         return {}
+    tried = {made.label: made.outcomes for made in view.rounds if made.stage == "test"}
     # A best skill that reads like the seed is not measured a second time.
-    for arm in ("best", "seed"):
-        path = result.trial.folder / "test" / arm / "results.jsonl"
-        if path.is_file():
-            lines = path.read_text(encoding="utf-8").splitlines()
-            rows = [json.loads(line) for line in lines]
-            return {row["id"]: row["hard"] for row in rows if row["hard"] is not None}
-    return {}
+    outcomes = tried.get("best") or tried.get("seed", ())
+    return {outcome.task: outcome.hard for outcome in outcomes if outcome.hard is not None}
 
 
 def _compared(combinations: Sequence[Combination]) -> list[Combination]:

@@ -16,11 +16,12 @@ from skillopt_cli.sweeps.crew import Ended
 from skillopt_cli.sweeps.grid import Grid
 from skillopt_cli.sweeps.report import sweep_document, sweep_page
 from skillopt_cli.sweeps.results import Standings, standings
-from skillopt_cli.sweeps.schedule import Outcome
+from skillopt_cli.sweeps.schedule import Outcome as Ending
 from skillopt_cli.sweeps.sections import Caps
 from skillopt_cli.sweeps.spending import Purse
 from skillopt_cli.sweeps.trials import Trial
 from skillopt_cli.ui.page import as_markdown
+from skillopt_cli.ui.rounds import Outcome, Round
 from skillopt_cli.ui.view import RunView
 
 GRID = Grid(Path("g.yaml"), "g", "b", "", None, (), (), (), Caps(), None)
@@ -42,11 +43,13 @@ class Runs:
         mean = sum(known) / len(known)
         test = TestMeasured("best", "x", mean, mean, len(known), len(marks))
         self.trials.append(made)
-        self.views[made.run_id] = replace(finished(best=best), tests={"best": test})
-        folder = made.folder / "test" / "best"
-        folder.mkdir(parents=True)
-        rows = [json.dumps({"id": f"t{i}", "hard": mark}) for i, mark in enumerate(marks)]
-        (folder / "results.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+        outcomes = tuple(Outcome(f"t{i}", mark, mark) for i, mark in enumerate(marks))
+        self.views[made.run_id] = replace(
+            finished(best=best),
+            tests={"best": test},
+            rounds=(Round(0, "test", "best", outcomes=outcomes),),
+        )
+        made.folder.mkdir(parents=True)
         self.manifest(made, {f"t{i}": "x" for i in range(len(marks))})
 
     def manifest(self, made: Trial, test: dict[str, str]) -> None:
@@ -54,9 +57,9 @@ class Runs:
         document = {**dict.fromkeys(parts, ""), "splits": {"test": test}}
         (made.folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
 
-    def standings(self, outcome: Outcome | None = None) -> Standings:
+    def standings(self, outcome: Ending | None = None) -> Standings:
         read = {t.folder: self.views.get(t.run_id, RunView()) for t in self.trials}
-        return standings(self.trials, outcome or Outcome(), read.__getitem__)
+        return standings(self.trials, outcome or Ending(), read.__getitem__)
 
 
 @pytest.fixture
@@ -142,7 +145,7 @@ def test_what_is_not_finished_stands_last_and_is_not_compared(runs: Runs) -> Non
     runs.add("b", 0.5, [1.0, 0.0], seed=2)
     runs.trials.append(replace(trial("c", 1), run_id="c-1"))
     runs.views["c-1"] = stopped(4, 130)
-    found = runs.standings(Outcome(failures={"a-2": Ended(runs.trials[1], 4, "no key")}))
+    found = runs.standings(Ending(failures={"a-2": Ended(runs.trials[1], 4, "no key")}))
     assert order(found) == ["b", "a", "c"]
     assert [c.tested is not None for c in found.combinations] == [True, False, False]
     said = page(found)
@@ -163,8 +166,8 @@ def test_other_tasks_are_not_compared(runs: Runs) -> None:
 
 def test_a_best_skill_that_reads_like_the_seed_has_the_seed_s_marks(runs: Runs) -> None:
     runs.add("a", 0.5, [1.0, 0.0])
-    folder = runs.trials[0].folder / "test"
-    (folder / "best").rename(folder / "seed")
+    (made,) = runs.views["a"].rounds
+    runs.views["a"] = replace(runs.views["a"], rounds=(replace(made, label="seed"),))
     (only,) = runs.standings().combinations
     assert only.tested and only.tested.hard == 0.5
 
