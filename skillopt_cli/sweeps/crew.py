@@ -172,12 +172,26 @@ def _carry_out(train: Train, trial: Trial, log: Path) -> None:
 
 @contextmanager
 def _held_back() -> Iterator[None]:
-    """Hear of a stop only afterwards. A process that is begun meanwhile hears of none as yet."""
+    """Hear of a stop only afterwards; for the main thread.
+
+    A process that is begun meanwhile hears of none until it says so.
+    """
+    heard: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+
+    # The mask is for the new process. Here it would not do: a library's thread takes the signal.
+    usual = {number: signal.signal(number, note) for number in _STOPS}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+        if heard:
+            signal.raise_signal(heard[0])
 
 
 @contextmanager

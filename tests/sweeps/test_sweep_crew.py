@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 
 import pytest
 from sweep_rig import trial
@@ -64,8 +64,9 @@ def test_a_process_hears_signals_as_usual_and_has_a_group_of_its_own() -> None:
     assert ended(tell_signals).message == "0 True True"
 
 
+@pytest.mark.parametrize("threads", [0, 1])
 def test_a_process_that_begins_as_ctrl_c_comes_can_still_be_stopped(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     start = SpawnProcess.start
 
@@ -74,9 +75,14 @@ def test_a_process_that_begins_as_ctrl_c_comes_can_still_be_stopped(
         os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(SpawnProcess, "start", pressed)
-    processes = crew(take_long)
+    processes, done = crew(take_long), Event()
+    others = [Thread(target=done.wait) for _ in range(threads)]
+    for other in others:
+        other.start()
     with pytest.raises(KeyboardInterrupt):
         processes.begin(TRIAL)
+    done.set()
     processes.stop(TRIAL)
     assert end_of(processes) == Ended(TRIAL, -15, "its process was ended by signal 15")
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
