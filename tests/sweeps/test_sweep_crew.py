@@ -73,6 +73,7 @@ def test_a_process_that_begins_as_ctrl_c_comes_can_still_be_stopped(
     def pressed(process: SpawnProcess) -> None:
         start(process)
         os.kill(os.getpid(), signal.SIGINT)
+        Event().wait(0.2)  # Python takes a signal up between two lines, when it comes to that
 
     monkeypatch.setattr(SpawnProcess, "start", pressed)
     processes, done = crew(take_long), Event()
