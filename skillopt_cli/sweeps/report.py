@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from skillopt_cli.core.ledger import Spent
-from skillopt_cli.core.luck import LEVEL
 from skillopt_cli.core.resolution import detectable_gain
 from skillopt_cli.sweeps.grid import Axis, Grid
 from skillopt_cli.sweeps.results import Against, Combination, Result, Standings, Tested
@@ -133,7 +132,7 @@ def _notes(grid: Grid, standings: Standings) -> Iterator[str]:
         if any(c.complete for c in standings.combinations):
             yield "Nothing to compare: fewer than two combinations have test scores."
         return
-    apart = [c.against for c in told if c.against and c.against.chance < LEVEL]
+    apart = [c for c in told if c.against and c.against.verdict != "within noise"]
     if not apart:
         yield "All differences are within noise: on these tasks no combination is shown to be best."
     else:

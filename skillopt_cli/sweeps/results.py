@@ -89,8 +89,8 @@ class Against:
 
     @property
     def verdict(self) -> Verdict:
-        """What the difference is worth."""
-        if self.chance >= LEVEL:
+        """What the difference is worth; a mean that goes against most tasks shows nothing."""
+        if self.chance >= LEVEL or (self.won - self.lost) * self.difference <= 0:
             return "within noise"
         return "better" if self.won > self.lost else "worse"
 

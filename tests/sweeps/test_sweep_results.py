@@ -11,7 +11,7 @@ import pytest
 from sweep_rig import finished, stopped, trial
 
 from skillopt_cli.core.events import TestMeasured
-from skillopt_cli.core.luck import interval, sign_test
+from skillopt_cli.core.luck import LEVEL, interval, sign_test
 from skillopt_cli.sweeps.crew import Ended
 from skillopt_cli.sweeps.grid import Grid
 from skillopt_cli.sweeps.report import sweep_document, sweep_page
@@ -108,6 +108,20 @@ def test_a_better_test_than_the_first_is_not_hidden(runs: Runs) -> None:
     runs.add("b", 0.6, [1.0] * 12)
     second = runs.standings().combinations[1]
     assert second.against and second.against.verdict == "better"
+
+
+def test_a_mean_that_goes_against_most_tasks_shows_nothing(runs: Runs) -> None:
+    # Of ten tasks the second wins nine under one seed of ten, and loses one under all of them.
+    for seed in range(10):
+        runs.add("a", 0.7, [0.0] * 9 + [1.0], seed=seed)
+        runs.add("b", 0.6, [float(seed == 0)] * 9 + [0.0], seed=seed)
+    found = runs.standings()
+    against = found.combinations[1].against
+    assert against is not None
+    assert (against.won, against.lost) == (9, 1)
+    assert against.chance < LEVEL and against.difference < 0
+    assert against.verdict == "within noise"
+    assert "All differences are within noise" in page(found)
 
 
 def test_the_task_is_the_unit_however_many_seeds(runs: Runs) -> None:
