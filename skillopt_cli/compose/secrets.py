@@ -33,6 +33,15 @@ def names_a_key(variable: str) -> bool:
     return bool(_NAMES.search(variable))
 
 
+def named_by(config: RunConfig) -> frozenset[str]:
+    """The variables that a configuration says hold a key."""
+    model, options = config.model, config.env.options
+    roles = (model, model.optimizer, model.target, model.judge)
+    named = {role.api_key_env for role in roles if role.api_key_env}
+    named |= {str(name) for key, name in options.items() if key.endswith("_auth_env")}
+    return frozenset(named)
+
+
 @dataclass(frozen=True, slots=True)
 class Secrets:
     """The values of all variables that hold a key, and passwords in addresses; longest first."""
@@ -45,11 +54,7 @@ class Secrets:
 
         Of any other variable that holds an address it is the password in that.
         """
-        model = config.model if config else None
-        roles = (model, model.optimizer, model.target, model.judge) if model else ()
-        options = config.env.options if config else {}
-        named = {role.api_key_env for role in roles}
-        named |= {str(name) for key, name in options.items() if key.endswith("_auth_env")}
+        named = named_by(config) if config else frozenset()
         found = {
             value.strip()
             for name, value in environment.items()

@@ -12,7 +12,7 @@ from typing import Any
 from skillopt_cli.compose import tracker_host
 from skillopt_cli.compose.build import Order
 from skillopt_cli.compose.folder import CONFIG, anchored
-from skillopt_cli.compose.secrets import Secrets
+from skillopt_cli.compose.secrets import Secrets, named_by, names_a_key
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import SubscriberDropped
 from skillopt_cli.engine.bus import Subscriber
@@ -120,7 +120,7 @@ def ready(name: str) -> TrackerSpec:
 
 def _courier(spec: TrackerSpec, folder: Path, order: Order, secrets: Secrets) -> Courier:
     settings = _hidden(anchored(order.config).model_dump(mode="json", exclude_none=True), secrets)
-    seen = _without_model_keys(order)
+    seen = _seen_by(spec, order)
     own = {name: value for name, value in seen.items() if name.startswith(spec.variables)}
 
     def describe(follower: Follower) -> TrackedRun:
@@ -145,11 +145,14 @@ def _courier(spec: TrackerSpec, folder: Path, order: Order, secrets: Secrets) ->
     return Courier(HostedTracker(spec.name, host), describe, follower, backlog, secrets.hide)
 
 
-def _without_model_keys(order: Order) -> dict[str, str]:
-    model = order.config.model
-    roles = (model, model.optimizer, model.target, model.judge)
-    keys = {role.api_key_env for role in roles}
-    return {name: value for name, value in order.environment.items() if name not in keys}
+def _seen_by(spec: TrackerSpec, order: Order) -> dict[str, str]:
+    """The environment without any key but those its library reads by these names."""
+    named = named_by(order.config)
+    return {
+        name: value
+        for name, value in order.environment.items()
+        if name not in named and (name.startswith(spec.variables) or not names_a_key(name))
+    }
 
 
 def _followed(folder: Path) -> tuple[Follower, list[Point]]:

@@ -120,7 +120,8 @@ class TrackerSpec:
         open: begins a run, or takes up the one of the same identity; called in that process.
         extra: the pip extra that brings its packages, if any.
         missing: what of those is absent on this machine; empty when ready.
-        variables: beginnings of the names of the variables its library reads.
+        variables: beginnings of the names of the variables its library reads; keys under other
+            names are kept from it.
         calm: values for some of these, unless they are set, that keep it from reporting on itself.
         speaks: whether it is asked, by its variables, to write on standard error.
     """

@@ -55,7 +55,8 @@ MLFLOW = TrackerSpec(
     open=_open_mlflow,
     extra="mlflow",
     missing=_missing("mlflow", "sqlalchemy", "alembic"),
-    variables=("MLFLOW_",),
+    # Its servers and the stores of its files are signed in to by these.
+    variables=("MLFLOW_", "DATABRICKS_", "AWS_", "AZURE_STORAGE_", "GOOGLE_"),
     calm={"MLFLOW_DISABLE_TELEMETRY": "true"},
 )
 WANDB = TrackerSpec(

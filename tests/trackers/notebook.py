@@ -22,14 +22,16 @@ class Notebook:
         self.fails = run.environment.get("NOTEBOOK_FAILS", "")
         self.key = os.environ.get("NOTEBOOK_KEY", "")
         print("a library that talks")
-        self.note("open", run)
+        self.note("open", asdict(run))
+        asked = os.environ.get("NOTEBOOK_TELLS", "").split()
+        self.note("process", {"variables": [name for name in asked if name in os.environ]})
         if self.fails == "open":
             raise OSError(f"no paper for {self.key}")
 
     def note(self, what, value):
         self.path.parent.mkdir(exist_ok=True)
         with self.path.open("a") as file:
-            file.write(json.dumps([what, asdict(value)], default=str) + "\\n")
+            file.write(json.dumps([what, value], default=str) + "\\n")
 
     def record(self, point):
         if self.fails == f"step {point.step}":
@@ -37,12 +39,12 @@ class Notebook:
         if self.fails == f"death {point.step}":
             print("the pencil broke", file=sys.stderr, flush=True)
             os._exit(3)
-        self.note("step", point)
+        self.note("step", asdict(point))
 
     def close(self, closing):
         if self.fails == "close":
             raise OSError(f"no paper for {self.key}")
-        self.note("close", closing)
+        self.note("close", asdict(closing))
 
 SPEC = TrackerSpec(
     name="notebook",

@@ -138,6 +138,18 @@ def test_keys_of_models_are_not_shown_to_the_library(tmp_path: Path) -> None:
     assert run["environment"] == {"NOTEBOOK_INK": "blue", "NOTEBOOK_FAILS": "close"}
 
 
+def test_a_library_is_shown_no_key_but_its_own() -> None:
+    folder = train(
+        *(*SMALLEST, "--tracker", "notebook"),
+        NOTEBOOK_TOKEN="its-own-token",
+        OTHERS_API_KEY=KEY,
+        OTHERS_COLOUR="red",
+        NOTEBOOK_TELLS="NOTEBOOK_TOKEN OTHERS_API_KEY OTHERS_COLOUR",
+    )
+    (told,) = notes(folder, "process")
+    assert told["variables"] == ["NOTEBOOK_TOKEN", "OTHERS_COLOUR"]
+
+
 def wait_for(condition, process: subprocess.Popen[bytes]) -> None:  # type: ignore[no-untyped-def]
     until = time.monotonic() + 60
     while not condition():
