@@ -85,6 +85,9 @@ def _templates() -> Environment:
         "count_of": count_of,
     }
     made.globals |= {"version": __version__}
+    # Now, so that whoever opens a page first does not wait for it.
+    for name in made.list_templates(extensions=["html"]):
+        made.get_template(name)
     return made
 
 

@@ -35,8 +35,8 @@ def page(site: Site, request: Request) -> Page:
     grid = GRIDS[split](seen.view)
     rows = [
         # Put together here: a long run has thousands of them.
-        (task, address(seen.name, task), Markup().join(_CELLS[c.state(task)] for c in grid.columns))
-        for task in grid.tasks
+        (task, address(seen.name, task), Markup("".join(map(_CELLS.__getitem__, states))))
+        for task, states in grid.rows.items()
     ]
     return framed(
         seen,
