@@ -8,7 +8,7 @@ from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import Stamped
 from skillopt_cli.store.files import EVENTS, read_fact
 
-MOST = 1 << 16
+MOST = 1 << 14
 """Bytes read at a time."""
 
 

@@ -116,13 +116,14 @@ def _acted(act: Act, form: Posted, site: Site, request: Request) -> Page | Respo
 
 
 def _made(site: Site, make: Make, request: Request) -> Response:
-    try:
-        made = make(site, request)
-        return site.answer(made) if isinstance(made, Page) else made
-    except Missing:
-        return site.answer(_not_found())
-    except SkillOptError as error:
-        return site.answer(_told(error))
+    with site.runs.page():
+        try:
+            made = make(site, request)
+            return site.answer(made) if isinstance(made, Page) else made
+        except Missing:
+            return site.answer(_not_found())
+        except SkillOptError as error:
+            return site.answer(_told(error))
 
 
 def _told(error: SkillOptError) -> Page:

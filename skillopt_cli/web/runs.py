@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.store.files import EVENTS
@@ -21,11 +21,11 @@ from skillopt_cli.web.places import Missing, Named, Outputs
 
 KEPT = 12
 """Runs whose logs are kept folded; of the others only their row in the list."""
-PATIENCE = 0.04
+PATIENCE = 0.02
 """Seconds a page spends on reading logs; what is left is read on between pages."""
 
-_STRETCH = 0.2
-"""Seconds spent on one log before another one that is wanted has its turn."""
+_STRETCH = 0.02
+"""Seconds spent on one log before another one that is wanted, or a page, has its turn."""
 
 Mark = tuple[int, int, bool]
 """What a log looks like from outside: its file, its size, whether a process is at work."""
@@ -73,6 +73,9 @@ class Runs:
         self._followed: OrderedDict[Named, _Followed] = OrderedDict()
         self._rows: dict[Named, tuple[Mark, Row]] = {}
         self._lock = Lock()
+        self._pages = 0
+        self._no_page = Event()
+        self._no_page.set()
         self._wanted: queue.SimpleQueue[Named | None] = queue.SimpleQueue()
         self._queued: set[Named] = set()
         self._closed = False
@@ -110,10 +113,25 @@ class Runs:
                 found.append(self._row(name, end))
         return found
 
+    @contextmanager
+    def page(self) -> Iterator[None]:
+        """While a page is made nothing is read on: reading is work, and would keep it waiting."""
+        with self._lock:
+            self._pages += 1
+            self._no_page.clear()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._pages -= 1
+                if not self._pages:
+                    self._no_page.set()
+
     def read_on(self) -> None:
         """Read what pages had no time for, until `close`. For a thread of its own."""
         while (name := self._wanted.get()) is not None and not self._closed:
             self._queued.discard(name)
+            self._no_page.wait()
             with suppress(Missing, DataError):  # whoever opens its page is told
                 self.seen(name, _STRETCH)
 

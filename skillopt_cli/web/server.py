@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,9 @@ from skillopt_cli.core.errors import UsageError
 from skillopt_cli.web.app import application
 from skillopt_cli.web.security import PARAMETER, Access
 
+_COLLECT_EACH = 100_000
+"""Objects made between two looks for rings of them: each look at long runs would hold up a page,
+and what is folded has no rings."""
 PARTING = 2
 """Seconds that pages which are open have for an answer under way when the server stops."""
 
@@ -29,6 +33,7 @@ def serve(root: Path, access: Access, say: Callable[[str], None]) -> None:
     Raises:
         UsageError: nobody can listen there.
     """
+    gc.set_threshold(_COLLECT_EACH)
     with _bound(access) as listener:
         port = listener.getsockname()[1]
         access = Access(access.host, port, access.token)
