@@ -24,7 +24,7 @@ KEPT = 12
 PATIENCE = 0.02
 """Seconds a page spends on reading logs; what is left is read on between pages."""
 
-_STRETCH = 0.02
+_STRETCH = 0.01
 """Seconds spent on one log before another one that is wanted, or a page, has its turn."""
 
 Mark = tuple[int, int, bool]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain, groupby
 from typing import Literal
 
-from skillopt_cli.ui.rounds import Outcome, Round, State
+from skillopt_cli.ui.rounds import Round, State
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import one_line
 
@@ -35,7 +35,7 @@ class Column:
         words: the same in full.
         step: 0 outside steps.
         action: how the step ended, in the words of `history.json`; empty where there is no saying.
-        cells: by task; what is not in it was not evaluated.
+        cells: what each task came to; one that is not in it was not evaluated.
     """
 
     title: str
@@ -43,12 +43,11 @@ class Column:
     occasion: Occasion
     step: int = 0
     action: str = ""
-    cells: Mapping[str, Outcome] = field(default_factory=dict)
+    cells: Mapping[str, State] = field(default_factory=dict)
 
     def state(self, task: str) -> CellState:
         """What a task came to."""
-        outcome = self.cells.get(task)
-        return outcome.state if outcome else "unseen"
+        return self.cells.get(task, "unseen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,7 @@ def _closing(view: RunView, rounds: list[Round]) -> Iterator[Column]:
 def _column(
     measured: Round | None, title: str, words: str, occasion: Occasion = "step", action: str = ""
 ) -> Column:
-    cells = {outcome.task: outcome for outcome in measured.outcomes} if measured else {}
+    cells = {outcome.task: outcome.state for outcome in measured.outcomes} if measured else {}
     return Column(title, words, occasion, measured.step if measured else 0, action, cells)
 
 
@@ -162,6 +161,6 @@ def _spans(states: Sequence[CellState]) -> Iterator[tuple[CellState, int, int]]:
     """Each unbroken row of one state, with its first and its last place."""
     at = 0
     for state, run in groupby(states):
-        n = sum(1 for _ in run)
+        n = len(list(run))
         yield state, at, at + n - 1
         at += n

@@ -17,6 +17,8 @@ _CELL = 10
 _LETTER = 6.2
 _MOST_LETTERS = 22
 _TOP = 22
+_GROUND = tag("rect", class_="row", width="100%", height=_PITCH)
+"""Takes the pointer between the cells of a row too, so that the tooltip stays."""
 
 Link = Callable[[str], str]
 
@@ -93,8 +95,7 @@ def _row(
 ) -> Iterator[Markup]:
     """A row of the map; `shapes` has what each state looks like in each column."""
     yield tag("title", f"{task}: {grid.story(task)}")
-    # Takes the pointer between the cells too, so that the tooltip stays.
-    yield tag("rect", class_="row", width="100%", height=_PITCH)
+    yield _GROUND
     name = tag("text", shorten(task, _MOST_LETTERS), x=2, y=9, class_="task")
     yield name if link is None else tag("a", name, href=link(task))
     paths: dict[CellState, list[str]] = {}

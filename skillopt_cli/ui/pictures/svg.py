@@ -21,7 +21,7 @@ def tag(name: str, *children: Markup | str, **attributes: Value) -> Markup:
     said = "".join(
         f' {_name(key)}="{_value(value)}"' for key, value in attributes.items() if value is not None
     )
-    inner = Markup().join(c if isinstance(c, Markup) else escape(one_line(c)) for c in children)
+    inner = "".join(c if isinstance(c, Markup) else escape(one_line(c)) for c in children)
     return Markup(f"<{name}{said}>{inner}</{name}>")
 
 
