@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from skillopt_cli.backends.chat_completions import shape
+from skillopt_cli.backends.reply import Said, read_as, shape
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import RequestRefused, ServerFailed
 from skillopt_cli.core.task import ChatReply, Usage
@@ -64,7 +64,7 @@ def read_reply(data: object, where: str) -> ChatReply:
         RequestRefused: the model declined to answer this request.
     """
     usage = read_usage(data)
-    answer = _answer(data)
+    answer = read_as(_Answer, data)
     if answer is None:
         raise ServerFailed(f"{where} answered with {shape(data)}, not a message", usage=usage)
     if answer.stop_reason == "refusal":
@@ -77,17 +77,7 @@ def read_reply(data: object, where: str) -> ChatReply:
     )
     reason = answer.stop_reason or "end_turn"
     finish = _FINISH.get(reason, reason)
-    if not (text or calls or finish == "length"):
-        raise ServerFailed(f"{where} answered with an empty text", usage=usage)
-    return ChatReply(text, usage or Usage(1), finish, calls)
-
-
-def _answer(data: object) -> _Answer | None:
-    # Not raised from here: the fault quotes the body, which may hold a key.
-    try:
-        return _Answer.model_validate(data)
-    except ValidationError:
-        return None
+    return Said(text, calls, finish).reply(where, usage)
 
 
 def read_usage(data: object) -> Usage | None:
@@ -96,10 +86,10 @@ def read_usage(data: object) -> Usage | None:
     The service counts tokens read from and written into its cache apart from the others; here
     `prompt_tokens` holds them all.
     """
-    try:
-        spent = _Spent.model_validate(data).usage
-    except ValidationError:
+    found = read_as(_Spent, data)
+    if found is None:
         return None
+    spent = found.usage
     read = (
         spent.input_tokens,
         spent.cache_read_input_tokens,

@@ -7,12 +7,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from skillopt_cli.backends.images import data_uri, placed
 from skillopt_cli.backends.negotiation import EFFORT_WITH_TOOLS
+from skillopt_cli.backends.reply import Said, read_as, shape
 from skillopt_cli.core.episode import ToolCall
-from skillopt_cli.core.errors import RequestRefused, ServerFailed
+from skillopt_cli.core.errors import ServerFailed
 from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, Usage
 
 _CAPS = ("max_tokens", "max_completion_tokens")
@@ -171,7 +172,7 @@ def read_reply(data: object, where: str) -> ChatReply:
         RequestRefused: the model or a filter declined to answer this request.
     """
     usage = read_usage(data)
-    completion = _completion(data)
+    completion = read_as(_Completion, data)
     if completion is None:
         raise ServerFailed(
             f"{where} answered with {shape(data)}, not a chat completion", usage=usage
@@ -184,26 +185,16 @@ def read_reply(data: object, where: str) -> ChatReply:
     finish = choice.finish_reason or "stop"
     if calls and finish == "stop":
         finish = "tool_calls"
-    if not text and not calls and finish != "length":
-        if choice.message.refusal or finish == "content_filter":
-            raise RequestRefused(f"{where} declined to answer this request", usage=usage)
-        raise ServerFailed(f"{where} answered with an empty text", usage=usage)
-    return ChatReply(text, usage or Usage(1), finish, calls)
-
-
-def _completion(data: object) -> _Completion | None:
-    try:
-        return _Completion.model_validate(data)
-    except ValidationError:
-        return None
+    declined = bool(choice.message.refusal) or finish == "content_filter"
+    return Said(text, calls, finish, declined).reply(where, usage)
 
 
 def read_usage(data: object) -> Usage | None:
     """What a decoded body says its call cost; None where it says nothing."""
-    try:
-        spent = _Spent.model_validate(data).usage
-    except ValidationError:
+    found = read_as(_Spent, data)
+    if found is None:
         return None
+    spent = found.usage
     read, written = spent.prompt_tokens_details, spent.completion_tokens_details
     return Usage(
         calls=1,
@@ -232,10 +223,3 @@ def _calls(calls: list[_Call], answer: str) -> tuple[ToolCall, ...]:
         )
         for position, call in enumerate(calls)
     )
-
-
-def shape(data: object) -> str:
-    """What sort of JSON value came, without its content."""
-    if isinstance(data, Mapping):
-        return f"an object of {', '.join(sorted(map(str, data))[:5]) or 'nothing'}"
-    return f"a JSON {type(data).__name__}"

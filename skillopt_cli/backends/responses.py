@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from skillopt_cli.backends.chat_completions import Sampling, shape
+from skillopt_cli.backends.chat_completions import Sampling
 from skillopt_cli.backends.images import data_uri, placed
+from skillopt_cli.backends.reply import Said, read_as, shape
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import RateLimited, RequestRefused, ServerFailed
 from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, Usage
@@ -156,7 +157,7 @@ def read_reply(data: object, where: str) -> ChatReply:
         RequestRefused: the model or a filter declined to answer this request.
     """
     usage = read_usage(data)
-    response = _response(data)
+    response = read_as(_Response, data)
     if response is None:
         raise ServerFailed(f"{where} answered with {shape(data)}, not a response", usage=usage)
     if response.status in ("failed", "cancelled", "queued", "in_progress"):
@@ -171,11 +172,8 @@ def read_reply(data: object, where: str) -> ChatReply:
         if item.type == "function_call"
     )
     finish = _finish(response, calls)
-    if not text and not calls and finish != "length":
-        if finish == "content_filter" or any(part.refusal for part in parts):
-            raise RequestRefused(f"{where} declined to answer this request", usage=usage)
-        raise ServerFailed(f"{where} answered with an empty text", usage=usage)
-    return ChatReply(text, usage or Usage(1), finish, calls)
+    declined = finish == "content_filter" or any(part.refusal for part in parts)
+    return Said(text, calls, finish, declined).reply(where, usage)
 
 
 def _finish(response: _Response, calls: tuple[ToolCall, ...]) -> str:
@@ -197,19 +195,12 @@ def _failure(
     return RequestRefused(f"{where} refused the request (`{code}`)", usage=usage)
 
 
-def _response(data: object) -> _Response | None:
-    try:
-        return _Response.model_validate(data)
-    except ValidationError:
-        return None
-
-
 def read_usage(data: object) -> Usage | None:
     """What a decoded body says its call cost; None where it says nothing."""
-    try:
-        spent = _Spent.model_validate(data).usage
-    except ValidationError:
+    found = read_as(_Spent, data)
+    if found is None:
         return None
+    spent = found.usage
     read, written = spent.input_tokens_details, spent.output_tokens_details
     return Usage(
         calls=1,

@@ -1,0 +1,65 @@
+"""What all forms of an answer have in common: it has a shape, and it says something."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from skillopt_cli.core.episode import ToolCall
+from skillopt_cli.core.errors import RequestRefused, ServerFailed
+from skillopt_cli.core.task import ChatReply, Usage
+
+Form = TypeVar("Form", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What stands in an answer.
+
+    Attributes:
+        finish: why it ended: `stop`, `length`, `tool_calls`, or a word of the service's.
+        declined: whether the model or a filter says that it will not answer.
+    """
+
+    text: str
+    calls: tuple[ToolCall, ...]
+    finish: str
+    declined: bool = False
+
+    def reply(self, where: str, usage: Usage | None) -> ChatReply:
+        """It as a reply.
+
+        An answer cut at the token limit may be empty. Any other empty answer is a server's hiccup.
+
+        Args:
+            where: model and host, for messages.
+            usage: what the call cost; None where the service does not say.
+
+        Raises:
+            RequestRefused: there is neither text nor a tool call, for the request was declined.
+            ServerFailed: there is neither, for no reason that is given.
+        """
+        if self.text or self.calls or self.finish == "length":
+            return ChatReply(self.text, usage or Usage(1), self.finish, self.calls)
+        if self.declined:
+            raise RequestRefused(f"{where} declined to answer this request", usage=usage)
+        raise ServerFailed(f"{where} answered with an empty text", usage=usage)
+
+
+def read_as(form: type[Form], data: object) -> Form | None:
+    """Decoded JSON as a form of answer; None where it is not of that form."""
+    try:
+        return form.model_validate(data)
+    except ValidationError:
+        # Not chained to an error of ours: it quotes the body, which may hold a key.
+        return None
+
+
+def shape(data: object) -> str:
+    """What sort of JSON value came, without its content."""
+    if isinstance(data, Mapping):
+        return f"an object of {', '.join(sorted(map(str, data))[:5]) or 'nothing'}"
+    return f"a JSON {type(data).__name__}"
