@@ -145,14 +145,6 @@ def test_the_map_draws_each_cell_once_in_the_form_of_its_state() -> None:
         assert len(heat_legend(grid)) == sum(n > 0 for n in grid.counts.values())
 
 
-def test_rows_and_columns_can_lead_somewhere() -> None:
-    grid = selection_grid(viewed(whole_run()))
-    svg = heat_map(grid, task_link=lambda t: f"/t?id={t}&x", column_link=lambda c: f"#{c.title}")
-    links = [a.get("href") for a in parsed(svg).iter(f"{SVG}a")]
-    assert links[:4] == ["#0", "#1", "#2", "#3"]
-    assert links[4] == "/t?id=t0&x"
-
-
 def test_a_large_map_stays_small() -> None:
     facts: list[ev.RunEvent] = [begun(total_steps=40)]
     for step in range(1, 41):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 
 from markupsafe import Markup
@@ -20,32 +20,25 @@ _TOP = 22
 _GROUND = tag("rect", class_="row", width="100%", height=_PITCH)
 """Takes the pointer between the cells of a row too, so that the tooltip stays."""
 
-Link = Callable[[str], str]
 
-
-def heat_map(
-    grid: Grid, *, task_link: Link | None = None, column_link: Callable[[Column], str] | None = None
-) -> Markup:
+def heat_map(grid: Grid) -> Markup:
     """The picture; states differ in form as well as in colour.
 
     A row carries its task in `data-task`, and its story as a tooltip. The cells of one state are
     one path, so that a map of thousands of them stays small; the heads of columns say in `data-x`
     where theirs begin, in the picture's own units.
-
-    Args:
-        task_link, column_link: where a row's name, or a column's, leads.
     """
     letters = max((len(shorten(task, _MOST_LETTERS)) for task in grid.tasks), default=0)
     left = number(letters * _LETTER + 10)
     widths = [max(_PITCH, len(c.title) * _LETTER + 4) for c in grid.columns]
     starts = list(accumulate(widths, initial=float(left)))
     size = (starts[-1] + 4, _TOP + _PITCH * len(grid.rows) + 2)
-    heads = (_head(c, x, column_link) for c, x in zip(grid.columns, starts, strict=False))
+    heads = (_head(c, x) for c, x in zip(grid.columns, starts, strict=False))
     shapes = {s: [_shape(s, x, 0) for x in starts[:-1]] for s in STATES}
     rows = (
         tag(
             "g",
-            *_row(grid, task, shapes, task_link),
+            *_row(grid, task, shapes),
             transform=f"translate(0 {_TOP + _PITCH * i})",
             data_task=task,
         )
@@ -74,11 +67,9 @@ def _cell(state: CellState) -> Markup:
     return tag("path", class_=state, d=_shape(state, 1, 1))
 
 
-def _head(column: Column, x: float, link: Callable[[Column], str] | None) -> Markup:
+def _head(column: Column, x: float) -> Markup:
     said = f"{column.words}: {column.action}" if column.action else column.words
     name = tag("text", column.title, x=x + _CELL / 2, y=12, class_="column")
-    if link is not None:
-        name = tag("a", name, href=link(column))
     fate = tag("path", class_=_fate(column.action), d=f"M{number(x)} 16h{_CELL}v3h-{_CELL}z")
     return tag("g", tag("title", said), name, fate, data_column=column.title, data_x=x)
 
@@ -90,14 +81,11 @@ def _fate(action: str) -> str:
     return "fate refused" if action == "reject" else "fate open"
 
 
-def _row(
-    grid: Grid, task: str, shapes: Mapping[CellState, list[str]], link: Link | None
-) -> Iterator[Markup]:
+def _row(grid: Grid, task: str, shapes: Mapping[CellState, list[str]]) -> Iterator[Markup]:
     """A row of the map; `shapes` has what each state looks like in each column."""
     yield tag("title", f"{task}: {grid.story(task)}")
     yield _GROUND
-    name = tag("text", shorten(task, _MOST_LETTERS), x=2, y=9, class_="task")
-    yield name if link is None else tag("a", name, href=link(task))
+    yield tag("text", shorten(task, _MOST_LETTERS), x=2, y=9, class_="task")
     paths: dict[CellState, list[str]] = {}
     for column, state in enumerate(grid.rows[task]):
         paths.setdefault(state, []).append(shapes[state][column])
