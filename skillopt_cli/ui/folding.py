@@ -209,4 +209,4 @@ def _degraded(view: RunView, event: ev.Degraded) -> RunView:
         view = view.noted(step.number, degraded=said)
     key = (view.at, event.where)
     counts = {**view.degraded, key: view.degraded.get(key, 0) + 1}
-    return replace(view, degraded=counts, last_degraded=event)
+    return replace(view, degraded=counts)

@@ -11,7 +11,6 @@ from skillopt_cli.core.events import (
     BaselineMeasured,
     CallRetried,
     CheckpointSaved,
-    Degraded,
     PaceChanged,
     ParameterRefused,
     Role,
@@ -91,7 +90,6 @@ class RunView:
     loaded: Mapping[bool, int] = field(default_factory=dict)
     broken: Mapping[StageKey, Mapping[str, int]] = field(default_factory=dict)
     degraded: Mapping[tuple[int, str], int] = field(default_factory=dict)
-    last_degraded: Degraded | None = None
     preflight: Mapping[Role, str] = field(default_factory=dict)
     drift: tuple[str, ...] = ()
     stopped: str = ""
