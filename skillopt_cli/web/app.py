@@ -75,7 +75,7 @@ def application(root: Path, access: Access, patience: float = PATIENCE) -> Starl
 def _routes(site: Site) -> list[Route]:
     def page(path: str, make: Make) -> Route:
         async def endpoint(request: Request) -> Response:
-            return await run_in_threadpool(_made, site, make, request)
+            return await run_in_threadpool(_shown, site, make, request)
 
         return Route(path, endpoint, methods=["GET"])
 
@@ -115,15 +115,19 @@ def _acted(act: Act, form: Posted, site: Site, request: Request) -> Page | Respo
     return act(site, request, form)
 
 
-def _made(site: Site, make: Make, request: Request) -> Response:
+def _shown(site: Site, make: Make, request: Request) -> Response:
     with site.runs.page():
-        try:
-            made = make(site, request)
-            return site.answer(made) if isinstance(made, Page) else made
-        except Missing:
-            return site.answer(_not_found())
-        except SkillOptError as error:
-            return site.answer(_told(error))
+        return _made(site, make, request)
+
+
+def _made(site: Site, make: Make, request: Request) -> Response:
+    try:
+        made = make(site, request)
+        return site.answer(made) if isinstance(made, Page) else made
+    except Missing:
+        return site.answer(_not_found())
+    except SkillOptError as error:
+        return site.answer(_told(error))
 
 
 def _told(error: SkillOptError) -> Page:
