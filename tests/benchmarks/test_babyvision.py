@@ -288,7 +288,7 @@ def test_the_judge_reads_question_options_reference_and_answer(tmp_path: Path) -
     assert not isinstance(asked, Score)
     assert asked[1].content == (
         "## Question\nWhich animal is asleep?\nA. red cat\nB. blue dog\nC. green bird\n\n"
-        "## Reference answer\nB. blue dog\n\n## Answer to judge\nthe sleeping dog"
+        "## Reference answer\nB. blue dog\n\n## Answer to judge\n> the sleeping dog"
     )
     wanted = ("B. blue dog",)
     right = benchmark.hear_judge(task, attempt, "True")

@@ -231,7 +231,7 @@ def test_the_judge_compares_free_answers(tmp_path: Path) -> None:
     assert not isinstance(asked, Score)
     assert asked[1].content == (
         "## Question\nHow far?\n\n## Reference answer\n5 \\mathrm{cm}\n\n"
-        "## Answer to judge\nfive centimetres"
+        "## Answer to judge\n> five centimetres"
     )
     wanted = ("5 \\mathrm{cm}",)
     right = made.hear_judge(task, attempt, "Verdict: CORRECT")

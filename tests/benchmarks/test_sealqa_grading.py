@@ -97,6 +97,6 @@ def test_the_judge_sees_question_reference_and_answer_and_no_more() -> None:
     system, user = question_for_judge("Who is it?", ("Greta Holm", "G. Holm"), REPLY)
     assert user.content == (
         "## Question\nWho is it?\n\n## Reference answer\nGreta Holm or G. Holm\n\n"
-        "## Answer to judge\nPavel Niemi"
+        "## Answer to judge\n> Pavel Niemi"
     )
     assert system.content.endswith("Reply with one word: CORRECT, INCORRECT, NOT_ATTEMPTED.")

@@ -183,7 +183,7 @@ async def test_the_judge_is_asked_and_its_words_stay_private() -> None:
     assert "INCORRECT" not in trajectory_text(toy.benchmark, made, 1)
     (call,) = [e for e in log.of(CallMade) if e.role == "judge"]
     assert call.stage == "judge"
-    assert judge.requests[0].messages[1].content.endswith("## Answer to judge\nIt is so.")
+    assert judge.requests[0].messages[1].content.endswith("## Answer to judge\n> It is so.")
 
 
 async def test_a_clear_case_needs_no_judge() -> None:

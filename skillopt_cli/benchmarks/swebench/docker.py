@@ -14,6 +14,7 @@ from pathlib import Path
 from skillopt_cli.benchmarks.programs import Rooms
 from skillopt_cli.benchmarks.swebench.instances import test_command
 from skillopt_cli.benchmarks.swebench.sites import (
+    AS_IT_IS,
     LARGEST_PATCH,
     NOISE,
     Changes,
@@ -37,7 +38,8 @@ _ACTIVATED = (
     f'git config --global --add safe.directory "*"; cd {_FOLDER}; '
 )
 _SNAPSHOT = (
-    "git add -A -f . && git -c user.name=base -c user.email=base@localhost commit -q --allow-empty"
+    f"echo {shlex.quote(AS_IT_IS)} > .git/info/attributes && git add -A -f ."
+    " && git -c user.name=base -c user.email=base@localhost commit -q --allow-empty"
     f" -m base && printf '%s\\n' {shlex.join(NOISE)} > .git/info/exclude && git rev-parse HEAD"
 )
 _DIFF = "git diff --cached --no-renames --no-ext-diff --no-textconv --no-color"

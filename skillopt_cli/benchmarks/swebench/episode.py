@@ -7,8 +7,14 @@ from typing import Any
 
 from skillopt_cli.benchmarks.programs import clipped
 from skillopt_cli.benchmarks.swebench.grading import grade, read_log, status_of
-from skillopt_cli.benchmarks.swebench.patches import paths_of
-from skillopt_cli.benchmarks.swebench.sites import LARGEST_PATCH, Site, Yard, kept_apart
+from skillopt_cli.benchmarks.swebench.patches import paths_of, without
+from skillopt_cli.benchmarks.swebench.sites import (
+    LARGEST_PATCH,
+    Site,
+    Yard,
+    kept_apart,
+    steers_tests,
+)
 from skillopt_cli.benchmarks.swebench.tools import Tools
 from skillopt_cli.benchmarks.toolbox import Toolbox
 from skillopt_cli.core.episode import Heard, ToolCall, ToolResult
@@ -62,7 +68,16 @@ async def examined(
     touched = kept_apart(sorted(paths_of(patch)) if paths is None else paths, data["test_patch"])
     if touched:
         return {**left, "refused": f"the patch touches {len(touched)} of the tests' own files"}
-    tested = await yard.tested(task, patch)
+    # What the reference changes of how tests are run belongs to the task.
+    own = paths_of(data["patch"])
+    counted, steering = without(patch, lambda p: p not in own and steers_tests(p, data))
+    left["steering"] = steering
+    if not counted.strip():
+        return {
+            **left,
+            "refused": "nothing was changed but how tests are run, which does not count",
+        }
+    tested = await yard.tested(task, counted)
     if not tested.applied:
         return {**left, "refused": "the patch cannot be applied"}
     statuses = read_log(tested.log, tested.code)
@@ -92,4 +107,5 @@ def score_of(task: Task, outcome: Mapping[str, Any]) -> Score:
         f" {len(found.lost)} of {len(data['pass_to_pass'])} tests that passed before"
     )
     late = "; the tests were killed at their time limit" if outcome["late"] else ""
-    return Score(0.0, 0.0, f"swebench unresolved: {told}{late}", private=private)
+    steering = "; changes to how tests are run do not count" if outcome["steering"] else ""
+    return Score(0.0, 0.0, f"swebench unresolved: {told}{late}{steering}", private=private)

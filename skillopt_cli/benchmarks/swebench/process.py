@@ -15,6 +15,7 @@ from skillopt_cli.benchmarks.confined import inside, plain_bytes, read_text, wri
 from skillopt_cli.benchmarks.programs import Rooms, installation, packages, python
 from skillopt_cli.benchmarks.swebench.instances import test_command
 from skillopt_cli.benchmarks.swebench.sites import (
+    AS_IT_IS,
     LARGEST_PATCH,
     NOISE,
     Changes,
@@ -33,7 +34,10 @@ _SHELL = ("bash", "-c", 'eval "$(cat)"')
 """A command comes by way of standard input: what is in `argv` a program may read."""
 _NO_PLUGINS = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
 """What else is installed beside this program has no part in an instance's tests."""
-_COMMIT = "git init -q -b base . && git add -A -f . && git commit -q -m base --allow-empty"
+_COMMIT = (
+    f"git init -q -b base . && mkdir -p .git/info && echo {shlex.quote(AS_IT_IS)} >"
+    " .git/info/attributes && git add -A -f . && git commit -q -m base --allow-empty"
+)
 _DIFF = "git diff --cached --no-renames --no-ext-diff --no-textconv --no-color"
 _EXPORT = (
     'GIT_INDEX_FILE="$PWD/../index" git --git-dir={clone} --work-tree=. checkout -q {commit} -- .'

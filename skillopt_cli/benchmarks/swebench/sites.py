@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -15,6 +15,13 @@ LARGEST_PATCH = 1_000_000
 """Characters of a model's patch."""
 NOISE = ("__pycache__/", "*.pyc", ".pytest_cache/", "*.egg-info/", ".mypy_cache/", ".ruff_cache/")
 """What running programs leaves in a repository; never part of a patch."""
+AS_IT_IS = "* !text !eol !filter !ident !working-tree-encoding !diff"
+"""Attributes over those of a repository's own, which a target may write: a patch keeps bytes."""
+_STEERING = frozenset({
+    *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini"),
+    *("setup.cfg", "pyproject.toml", "sitecustomize.py", "usercustomize.py"),
+})
+_RUNNER = frozenset({"pytest", "_pytest", "pluggy", "iniconfig"})
 _NO_TESTS = (
     *(".json", ".png", ".csv", ".txt", ".md", ".jpg", ".jpeg", ".pkl", ".yml", ".yaml", ".toml"),
 )
@@ -106,6 +113,24 @@ def test_files(data: dict[str, Any] | Any) -> list[str]:
 
 
 def kept_apart(paths: Sequence[str], test_patch: str) -> list[str]:
-    """Those of the paths that belong to the hidden tests; a patch must not touch them."""
-    hidden = {str(PurePosixPath(path)) for path in paths_of(test_patch)}
-    return [path for path in paths if str(PurePosixPath(path)) in hidden]
+    """Those of the paths that belong to the hidden tests; a patch must not touch them.
+
+    One that lies where a folder of theirs would, or below one of them, is in their way as well.
+    """
+    hidden = [PurePosixPath(path) for path in paths_of(test_patch)]
+    return [path for path in paths if any(_overlap(PurePosixPath(path), one) for one in hidden)]
+
+
+def steers_tests(path: str, data: Mapping[str, Any]) -> bool:
+    """Whether a file says how an instance's tests are run, or is taken for what runs them."""
+    place = PurePosixPath(path)
+    first = place.parts[0].removesuffix(".py") if place.parts else ""
+    return (
+        place.name in _STEERING
+        or first in _RUNNER
+        or path in {str(PurePosixPath(word)) for word in data.get("test_command", ())}
+    )
+
+
+def _overlap(one: PurePosixPath, other: PurePosixPath) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)

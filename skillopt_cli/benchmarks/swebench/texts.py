@@ -5,9 +5,9 @@ from __future__ import annotations
 ROLE = "You mend a fault in a software repository."
 ANSWER_FORMAT = (
     "You work in the repository's folder, with the tools you are given. Find the cause, change the "
-    "sources, and check your change by running something. Leave the tests that are there alone: "
-    "others, which you do not see, decide. When the fault is mended, say in one sentence, without "
-    "a tool call, what you changed. Only changed files count."
+    "sources, and check your change by running something. Leave the tests that are there, and how "
+    "they are run, alone: others, which you do not see, decide. When the fault is mended, say in "
+    "one sentence, without a tool call, what you changed. Only changed files count."
 )
 SEED_SKILL = """\
 # Mending a repository
