@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -31,14 +31,15 @@ from skillopt_cli.core.errors import (
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.store.files import replace_text
 from skillopt_cli.store.lock import lock_run
-from skillopt_cli.sweeps.crew import Crew, Here, Processes, interruptible
+from skillopt_cli.sweeps.crew import Here, Processes
 from skillopt_cli.sweeps.grid import Grid, read_grid
 from skillopt_cli.sweeps.report import sweep_document, sweep_page
 from skillopt_cli.sweeps.results import Standings, standings
-from skillopt_cli.sweeps.schedule import Outcome, Said, Schedule
+from skillopt_cli.sweeps.schedule import Schedule
 from skillopt_cli.sweeps.search import Searched
-from skillopt_cli.sweeps.sources import Listed, Source
+from skillopt_cli.sweeps.sources import Listed
 from skillopt_cli.sweeps.spending import Purse, caps_of
+from skillopt_cli.sweeps.stops import Stops
 from skillopt_cli.sweeps.trials import Maker, Trial, with_run, words
 from skillopt_cli.ui.page import as_rich
 from skillopt_cli.ui.reading import read_view
@@ -71,10 +72,11 @@ def sweep(
     listed = maker.all() if read.search is None else []
     with _locked(home):
         source = Listed(listed) if read.search is None else Searched(maker)
-        purse = Purse(caps_of(read.caps))
+        purse, stops = Purse(caps_of(read.caps)), Stops()
         alone = jobs == 1 and not source.watches
-        crew = Here(_Training(quiet=json)) if alone else Processes(_Training(), jobs, home)
-        outcome = _carried_out(source, crew, purse, _Told(read))
+        crew = Here(_Training(quiet=json), stops) if alone else Processes(_Training(), jobs, home)
+        with stops.noted():
+            outcome = Schedule(source, crew, purse, read_view, _Told(read), stops).carry_out()
         found = standings(source.trials, outcome, read_view)
         code = _exit_code(found)
         document = sweep_document(read, found, purse, code)
@@ -117,11 +119,6 @@ def _locked(home: Path) -> Iterator[None]:
         raise RunLocked(
             error.message.replace("the run folder", "the sweep"), "wait until it ends, or stop it"
         ) from None
-
-
-def _carried_out(source: Source, crew: Crew, purse: Purse, said: Said) -> Outcome:
-    with nullcontext() if isinstance(crew, Here) else interruptible():
-        return Schedule(source, crew, purse, read_view, said).carry_out()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import FrameType
 from typing import Protocol
 
-from skillopt_cli.core.errors import SkillOptError
+from skillopt_cli.core.errors import Interrupted, SkillOptError
+from skillopt_cli.sweeps.stops import SIGNALS, Stops
 from skillopt_cli.sweeps.trials import Trial
 
 Train = Callable[[Trial], None]
@@ -24,7 +24,6 @@ Train = Callable[[Trial], None]
 
 _POLL = 0.1
 _ERROR = "error: "
-_STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +62,21 @@ class Here:
     """Runs in this process, one after another: each is over when it has begun."""
 
     train: Train
+    stops: Stops = field(default_factory=Stops)
     slots: int = 1
     _over: list[Ended] = field(default_factory=list)
 
     def begin(self, trial: Trial) -> None:
         """Carry the run out."""
+        over = Ended(trial)
         try:
-            self.train(trial)
+            with self.stops.passed_on():
+                self.train(trial)
+        except KeyboardInterrupt:  # before the run listened, or after
+            over = Ended(trial, Interrupted.exit_code)
         except SkillOptError as error:
-            self._over.append(Ended(trial, error.exit_code, error.message))
-        else:
-            self._over.append(Ended(trial))
+            over = Ended(trial, error.exit_code, error.message)
+        self._over.append(over)
 
     def wait(self) -> Sequence[Ended]:
         """The runs carried out since the last time."""
@@ -105,10 +108,9 @@ class Processes:
         process = start(target=_carry_out, args=(self.train, trial, log))
         # Would be started below else, and let through there what is held back.
         resource_tracker.ensure_running()
-        # Ctrl-C between its start and the note of it would leave it to itself.
         with _held_back():
             process.start()
-            self._at_work[trial.run_id] = _AtWork(trial, process, log, said)
+        self._at_work[trial.run_id] = _AtWork(trial, process, log, said)
 
     def wait(self) -> Sequence[Ended]:
         """Wait a moment for processes to end."""
@@ -157,7 +159,7 @@ def _carry_out(train: Train, trial: Trial, log: Path) -> None:
     # What was held back while it began and is meant for the sweep, which passes it on.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     with log.open("a", encoding="utf-8") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
@@ -172,37 +174,9 @@ def _carry_out(train: Train, trial: Trial, log: Path) -> None:
 
 @contextmanager
 def _held_back() -> Iterator[None]:
-    """Hear of a stop only afterwards; for the main thread.
-
-    A process that is begun meanwhile hears of none until it says so.
-    """
-    heard: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        heard.append(number)
-
-    # The mask is for the new process. Here it would not do: a library's thread takes the signal.
-    usual = {number: signal.signal(number, note) for number in _STOPS}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+    """A process that is begun meanwhile hears of no stop until it says so."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        for number, handler in usual.items():
-            signal.signal(number, handler)
-        if heard:
-            signal.raise_signal(heard[0])
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let `kill` do what Ctrl-C does, for a process that has others to stop first."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

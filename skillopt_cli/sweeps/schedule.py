@@ -19,6 +19,7 @@ from skillopt_cli.store.lock import holder
 from skillopt_cli.sweeps.crew import Crew, Ended
 from skillopt_cli.sweeps.sources import Source
 from skillopt_cli.sweeps.spending import Limits, Purse
+from skillopt_cli.sweeps.stops import Stops
 from skillopt_cli.sweeps.trials import Trial, with_run
 from skillopt_cli.ui.view import RunView
 
@@ -71,6 +72,7 @@ class Schedule:
     purse: Purse
     read: Read
     said: Said
+    stops: Stops = field(default_factory=Stops)
     _waiting: list[Trial] = field(default_factory=list)
     _at_work: dict[str, Trial] = field(default_factory=dict)
     _granted: dict[str, Limits] = field(default_factory=dict)
@@ -80,26 +82,25 @@ class Schedule:
     _dropped: set[str] = field(default_factory=set)
     _measured: bool = False
     _stopping: bool = False
+    _heeded: int = 0
     _looked: float = 0.0
 
     def carry_out(self) -> Outcome:
-        """Do it; the first Ctrl-C lets runs at work come to a stop, the second ends them."""
+        """Do it; the first stop lets runs at work come to one, the second ends them."""
         for trial in self.source.trials:  # of earlier sweeps
             self.purse.knows(trial.run_id, self.read(trial.folder))
-        while True:
-            try:
-                if not self._once():
-                    break
-            except KeyboardInterrupt:
-                self._stopping = True
-                for trial in self._at_work.values():
-                    self.crew.stop(trial)
+        while self._once():
+            pass
         short = self._capped or bool(self._short or (self._waiting and not self._stopping))
         dropped = self._dropped | self.source.abandoned
         return Outcome(self._failures, dropped, short, self._stopping)
 
     def _once(self) -> bool:
         """Begin what may begin, and wait a moment; whether anything is left to do."""
+        if self.stops.asked > self._heeded:
+            self._heeded, self._stopping = self._heeded + 1, True
+            for trial in self._at_work.values():
+                self.crew.stop(trial)
         if not self._stopping:
             self._fill()
         if not self._at_work:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -9,12 +10,14 @@ import pytest
 from sweep_rig import Rig, finished, stopped, trial, view
 
 from skillopt_cli.core.caps import Cap
+from skillopt_cli.core.errors import Interrupted
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.sweeps import schedule
-from skillopt_cli.sweeps.crew import Ended
+from skillopt_cli.sweeps.crew import Ended, Here
 from skillopt_cli.sweeps.schedule import Outcome, Schedule
 from skillopt_cli.sweeps.sources import Listed
 from skillopt_cli.sweeps.spending import Purse
+from skillopt_cli.sweeps.stops import Stops
 from skillopt_cli.sweeps.trials import Trial
 from skillopt_cli.ui.view import RunView
 
@@ -142,19 +145,97 @@ def test_what_a_run_left_that_had_not_begun_is_cleared_away() -> None:
     assert not begun.folder.exists()
 
 
-def test_the_first_interrupt_stops_runs_and_begins_none() -> None:
+def interrupted(rig: Rig, *trials: Trial) -> Outcome:
+    """The outcome where `rig` is told to stop by signals."""
+    stops = Stops()
+    with stops.noted():
+        return Schedule(Listed(trials), rig, Purse(()), rig.read, rig, stops).carry_out()
+
+
+def press() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_interrupt_stops_runs_and_begins_none(number: signal.Signals) -> None:
     rig = Rig(slots=2, views={"a": finished()})
-    presses = iter([KeyboardInterrupt])
+    waits = iter([lambda: signal.raise_signal(number)])
+    wait = rig.wait
 
-    def press() -> None:
-        for kind in presses:
-            raise kind
+    def pressed() -> Sequence[Ended]:
+        for told in waits:
+            told()
+            return []
+        return wait()
 
-    rig.on_wait = press
-    outcome, _ = carried_out(rig, trial("a"), trial("b"), trial("c"), trial("d"))
+    rig.wait = pressed  # type: ignore[method-assign]
+    outcome = interrupted(rig, trial("a"), trial("b"), trial("c"), trial("d"))
     assert sorted(rig.stopped) == ["b", "c"]
     assert names(rig) == ["b", "c"]
     assert outcome.interrupted and not outcome.failures
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize("what", ["started", "failed"])
+def test_an_interrupt_while_a_run_is_noted_loses_sight_of_none(what: str) -> None:
+    rig = Rig(codes={"a": 4})
+    note = rig.run
+
+    def told(said: str, trial: Trial, view: RunView, message: str = "") -> None:
+        if said == what:
+            press()
+        note(said, trial, view, message)
+
+    waits, wait = iter([1]), rig.wait
+    rig.run = told  # type: ignore[method-assign]
+    rig.wait = lambda: [] if next(waits, 0) else wait()  # type: ignore[method-assign]
+    outcome = interrupted(rig, trial("a"), trial("b"))
+    assert outcome.interrupted and names(rig) == ["a"]
+    assert rig.stopped == (["a"] if what == "started" else [])
+    assert rig.told[-1][0] == ("stopped" if what == "started" else "failed")
+    assert set(outcome.failures) == ({"a"} if what == "failed" else set())
+
+
+def test_each_interrupt_is_passed_on_and_what_was_ignored_still_is() -> None:
+    rig = Rig()
+    waits, wait = iter([press, press]), rig.wait
+
+    def pressed() -> Sequence[Ended]:
+        for told in waits:
+            told()
+            return []
+        return wait()
+
+    rig.wait = pressed  # type: ignore[method-assign]
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        rig.on_wait = lambda: signal.raise_signal(signal.SIGTERM)
+        assert interrupted(rig, trial("a")).interrupted
+        assert rig.stopped == ["a", "a"]
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_work_in_this_process_hears_an_interrupt_itself(heard: bool) -> None:
+    rig, stops, begun = Rig(), Stops(), list[str]()
+
+    def train(trial: Trial) -> None:
+        begun.append(trial.run_id)
+        rig.views["a"] = view(1)
+        if heard:
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # as an event loop leaves it
+            raise Interrupted("stopped by the user")
+        press()
+
+    with stops.noted():
+        listed, crew = Listed([trial("a"), trial("b")]), Here(train, stops)
+        outcome = Schedule(listed, crew, Purse(()), rig.read, rig, stops).carry_out()
+        press()  # is noted again
+    assert outcome.interrupted and not outcome.failures and begun == ["a"]
+    assert rig.told == [("started", "a"), ("stopped", "a")]
 
 
 class Hearing(Listed):
@@ -169,15 +250,16 @@ class Hearing(Listed):
 
 
 def test_a_run_ended_by_the_signal_that_stops_the_sweep_has_not_failed() -> None:
-    rig, source = Rig(), Hearing([trial("a")])
+    rig, source, stops = Rig(), Hearing([trial("a")]), Stops()
 
     def wait() -> Sequence[Ended]:
         if not rig.stopped:
-            raise KeyboardInterrupt
+            stops.asked = 1
+            return []
         return [Ended(source.trials[0], -15, "its process was ended by signal 15")]
 
     rig.wait = wait  # type: ignore[method-assign]
-    outcome = Schedule(source, rig, Purse(()), rig.read, rig).carry_out()
+    outcome = Schedule(source, rig, Purse(()), rig.read, rig, stops).carry_out()
     assert outcome.interrupted and not outcome.failures
     assert rig.told == [("started", "a"), ("stopped", "a")]
     # A search would take it for a choice that leads to nothing.
