@@ -24,6 +24,7 @@ from skillopt_cli.config.layers import (
     Strength,
     assignment_layers,
     environment_layers,
+    leaf_layer,
     resolve,
     suggestion,
 )
@@ -95,15 +96,16 @@ def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
 
 
 def _flag_layers(wishes: Wishes) -> Iterator[Layer]:
-    for key, value in wishes.flags.items():
-        if value is not None:
-            option = FLAG_NAMES.get(key, key)
-            section, *rest = key.split(".")
-            nested: object = value
-            for name in reversed(rest):
-                nested = {name: nested}
-            yield Layer(f"flag {option}", {section: nested}, Strength.FLAG)
+    yield from flag_layers(wishes.flags)
     yield from assignment_layers(wishes.assignments)
+
+
+def flag_layers(flags: Mapping[str, object]) -> Iterator[Layer]:
+    """Settings by dotted key from flags of their own, a layer each; texts are read by their key."""
+    for key, value in flags.items():
+        if value is not None:
+            source = f"flag {FLAG_NAMES.get(key, key)}"
+            yield leaf_layer(source, key, value, Strength.FLAG)
 
 
 FLAG_NAMES = {

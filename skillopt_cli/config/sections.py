@@ -261,7 +261,9 @@ class RunSection(Section):
         read = read_value(value) if isinstance(value, str) else value
         words = read.split() if isinstance(read, str) else read
         # Named twice, in a file and by a flag, is named.
-        return tuple(dict.fromkeys(words)) if isinstance(words, list | tuple) else words
+        if not isinstance(words, list | tuple):
+            return words
+        return tuple(word for place, word in enumerate(words) if word not in words[:place])
 
     @field_validator("readable")
     @classmethod
