@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from rich.text import Text
 
 from skillopt_cli.cli.show import console_on
+from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.wording import fault_words, first_fault
@@ -72,7 +73,7 @@ def _show(error: SkillOptError) -> None:
     hide = _secrets().hide
     lines = [Text("error: ", style="bold red") + Text(hide(error.message))]
     if error.hint:
-        lines.append(Text("hint: ", style="bold cyan") + Text(hide(error.hint)))
+        lines.append(Text("hint: ", style="bold cyan") + Text(hide(in_shell(error.hint))))
     for line in lines:
         console.print(line, soft_wrap=True)
 

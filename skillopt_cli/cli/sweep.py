@@ -17,8 +17,9 @@ from skillopt_cli.cli.running import carry_out
 from skillopt_cli.cli.show import show, show_json
 from skillopt_cli.cli.wishes import CAPS, EVERY, with_run_flags
 from skillopt_cli.compose.build import Order
+from skillopt_cli.compose.flags import flag_layers
 from skillopt_cli.compose.folder import CONFIG, new_folder
-from skillopt_cli.compose.settings import Wishes, flag_layers
+from skillopt_cli.compose.settings import Wishes
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.layers import resolve
 from skillopt_cli.core.errors import (

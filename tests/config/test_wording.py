@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticKnownError, SchemaValidator, core_schema
 from pydantic_core._pydantic_core import list_all_errors
 
-from skillopt_cli.compose.settings import FLAG_NAMES
+from skillopt_cli.compose.flags import FLAG_NAMES
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import (
     Layer,
