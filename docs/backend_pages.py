@@ -16,6 +16,7 @@ from skillopt_cli.backends.agents.copilot import SOUGHT as COPILOT
 from skillopt_cli.backends.agents.cursor_exec import SOUGHT as CURSOR
 from skillopt_cli.cli.plugins import ABILITIES
 from skillopt_cli.compose.endpoints import BACKEND_VARIABLE, MODEL_VARIABLE, ROLES, SPECIAL
+from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.config.model_section import Endpoint, RoleConfig
 from skillopt_cli.plugins import BACKENDS, load_backend
 from skillopt_cli.ports import BackendSpec, Need
@@ -102,7 +103,7 @@ def _need(need: Need, words: Mapping[str, str]) -> str:
     said = " or ".join(f"`{name}`" for name in need.settings)
     modes = [f"`{k}` is {' or '.join(v or 'unset' for v in vs)}" for k, vs in need.when.items()]
     only = f" while {' and '.join(modes)}" if modes else ""
-    return f"{said} must be set{only}; {need.hint.format(**words)}"
+    return f"{said} must be set{only}; {in_shell(need.hint.format(**words))}"
 
 
 def heeded_variables() -> dict[str, str]:

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from skillopt_cli.benchmarks.folder import FolderOptions
 from skillopt_cli.cli.app import app
 from skillopt_cli.compose.endpoints import SPECIAL
-from skillopt_cli.compose.settings import FLAG_NAMES
+from skillopt_cli.compose.flags import FLAG_NAMES
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core import errors
 from skillopt_cli.core.edits import Edit, EditOutcome

@@ -45,7 +45,7 @@ def check_model(role: RoleSettings) -> None:
     if not role.model:
         raise BackendUnusable(
             f"no model is named for the {role.role}",
-            f"set model.{role.role}.name or --{role.role}-model",
+            f"add `model.{role.role}.name=NAME`",
         )
 
 

@@ -231,7 +231,7 @@ SPEC = BackendSpec(
         Need(
             ("base_url", "api_key_env"),
             "no model endpoint is configured for the {role}",
-            "set OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY, or try --preset demo",
+            "set OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY, or try `preset=demo`",
         ),
         MODEL_NAMED,
     ),

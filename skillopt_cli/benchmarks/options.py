@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from skillopt_cli.config.wording import fault_words, nearest
+from skillopt_cli.config.wording import advice, fault_words, first_fault
 from skillopt_cli.core.errors import ConfigError
 
 
@@ -31,8 +31,9 @@ def read_options(model: type[Options], options: Mapping[str, Any], benchmark: st
     try:
         return model.model_validate(dict(options))
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        raise ConfigError(f"`env.{fault['loc'][0]}`{fault_words(fault)}", nearest(fault)) from None
+        fault = first_fault(error)
+        key = ".".join(str(part) for part in ("env", *fault["loc"]))
+        raise ConfigError(f"`{key}`{fault_words(fault)}", advice(fault, model)) from None
 
 
 def refuse_unknown(options: Mapping[str, Any], known: Collection[str], benchmark: str) -> None:

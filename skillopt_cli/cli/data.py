@@ -15,6 +15,7 @@ from skillopt_cli.cli.options import JsonOption
 from skillopt_cli.cli.show import show_json
 from skillopt_cli.cli.wishes import DATA, FILES, with_run_flags
 from skillopt_cli.compose.build import open_benchmark
+from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.housing import passing_executor
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
@@ -94,7 +95,7 @@ def check(*, benchmark: Name, json: JsonOption = False, wishes: Wishes) -> None:
         for finding in findings:
             typer.echo(f"{finding.level}: {finding.what}")
             if finding.hint:
-                typer.echo(f"  hint: {finding.hint}")
+                typer.echo(f"  hint: {in_shell(finding.hint)}")
         if not findings:
             typer.echo("no faults found")
     errors = sum(finding.level == "error" for finding in findings)

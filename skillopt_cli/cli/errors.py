@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
+from pydantic import ValidationError
 from rich.text import Text
 
 from skillopt_cli.cli.show import console_on
+from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.config.environment import read_environment
+from skillopt_cli.config.wording import fault_words, first_fault
 from skillopt_cli.core.errors import ConfigError, DataError, Interrupted, SkillOptError, UsageError
 
 _ADVICE = re.compile(r"[.:]? *\(?(?:Did you mean|Possible options:) (?P<names>.*?)\)?\Z", re.DOTALL)
@@ -70,14 +73,14 @@ def _show(error: SkillOptError) -> None:
     hide = _secrets().hide
     lines = [Text("error: ", style="bold red") + Text(hide(error.message))]
     if error.hint:
-        lines.append(Text("hint: ", style="bold cyan") + Text(hide(error.hint)))
+        lines.append(Text("hint: ", style="bold cyan") + Text(hide(in_shell(error.hint))))
     for line in lines:
         console.print(line, soft_wrap=True)
 
 
 def _translated(error: typer.TyperException) -> UsageError | None:
     """What the parser says, in our form; None for the help page, which it raises as well."""
-    message = error.format_message().replace(": Value error, ", ": ", 1)
+    message = _said(error)
     if message.startswith("Usage:"):
         return None
     context = getattr(error, "ctx", None)
@@ -89,6 +92,14 @@ def _translated(error: typer.TyperException) -> UsageError | None:
         hint = f"did you mean {_literals(advice['names'].rstrip('?'))}?"
     message = _literals(message.rstrip("."))
     return UsageError(message[:1].lower() + message[1:], hint)
+
+
+def _said(error: typer.TyperException) -> str:
+    cause = error.__cause__
+    if isinstance(cause, ValidationError):
+        # The parser checks values with the library that the configuration uses.
+        error.message = fault_words(first_fault(cause)).lstrip(": ")
+    return error.format_message()
 
 
 def _literals(text: str) -> str:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
 import typer
 
+from skillopt_cli.config.sections import RunSection
+from skillopt_cli.core.plan import Scheduler
 
-class Scheduler(StrEnum):
-    """Learning rate schedules."""
-
-    constant = "constant"
-    linear = "linear"
-    cosine = "cosine"
+# Values of settings come as texts: the configuration reads them, wherever they are from.
 
 
-class Display(StrEnum):
-    """How a run is shown."""
+def _whole(help: str) -> Any:
+    return typer.Option(metavar="<int>", help=help)
 
-    auto = "auto"
-    rich = "rich"
-    plain = "plain"
-    none = "none"
 
+def _number(help: str) -> Any:
+    return typer.Option(metavar="<float>", help=help)
+
+
+def _one_of(words: tuple[str, ...], help: str) -> Any:
+    return typer.Option(
+        metavar=f"<{'|'.join(words)}>", help=help, autocompletion=lambda: list(words)
+    )
+
+
+_SHOWN = get_args(RunSection.model_fields["display"].annotation)
 
 BenchmarkArgument = Annotated[
     str | None,
@@ -42,19 +45,19 @@ OptimizerModel = Annotated[str | None, typer.Option(help="Model that proposes ed
 TargetModel = Annotated[str | None, typer.Option(help="Frozen model whose skill is trained.")]
 OptimizerBackend = Annotated[str | None, typer.Option(help="Backend of the optimizer.")]
 TargetBackend = Annotated[str | None, typer.Option(help="Backend of the target.")]
-Epochs = Annotated[int | None, typer.Option(help="Passes over the train split.")]
-BatchSize = Annotated[int | None, typer.Option(help="Tasks per rollout batch.")]
-LearningRate = Annotated[int | None, typer.Option(help="Most edits per step.")]
-LrScheduler = Annotated[Scheduler | None, typer.Option(help="How the learning rate changes.")]
-Seed = Annotated[int | None, typer.Option(help="Seed of shuffles and samples.")]
-Patience = Annotated[int | None, typer.Option(help="Stop after N steps without an accept.")]
-Workers = Annotated[int | None, typer.Option(help="Attempts in flight.")]
-MaxConcurrency = Annotated[int | None, typer.Option(help="Most calls in flight per provider.")]
-MaxUsd = Annotated[float | None, typer.Option(help="Most US dollars for model calls.")]
-MaxCalls = Annotated[int | None, typer.Option(help="Most answered model calls.")]
-MaxTokens = Annotated[int | None, typer.Option(help="Most tokens read and written.")]
-MaxRollouts = Annotated[int | None, typer.Option(help="Most attempts at tasks.")]
-MaxMinutes = Annotated[float | None, typer.Option(help="Most minutes of work.")]
+Epochs = Annotated[str | None, _whole("Passes over the train split.")]
+BatchSize = Annotated[str | None, _whole("Tasks per rollout batch.")]
+LearningRate = Annotated[str | None, _whole("Most edits per step.")]
+LrScheduler = Annotated[str | None, _one_of(get_args(Scheduler), "How the learning rate changes.")]
+Seed = Annotated[str | None, _whole("Seed of shuffles and samples.")]
+Patience = Annotated[str | None, _whole("Stop after N steps without an accept.")]
+Workers = Annotated[str | None, _whole("Attempts in flight.")]
+MaxConcurrency = Annotated[str | None, _whole("Most calls in flight per provider.")]
+MaxUsd = Annotated[str | None, _number("Most US dollars for model calls.")]
+MaxCalls = Annotated[str | None, _whole("Most answered model calls.")]
+MaxTokens = Annotated[str | None, _whole("Most tokens read and written.")]
+MaxRollouts = Annotated[str | None, _whole("Most attempts at tasks.")]
+MaxMinutes = Annotated[str | None, _number("Most minutes of work.")]
 SkillInit = Annotated[str | None, typer.Option(help="Skill file or folder to start from.")]
 FromScratch = Annotated[bool, typer.Option("--from-scratch", help="Start from an empty skill.")]
 SplitDir = Annotated[str | None, typer.Option(help="Folder with train/, selection/ and test/.")]
@@ -62,7 +65,7 @@ OutRoot = Annotated[str | None, typer.Option(help="Where run folders are made.")
 LookupRoot = Annotated[Path, typer.Option("--out-root", help="Where run ids are looked up.")]
 RunId = Annotated[str | None, typer.Option(help="Name of the run folder; else the local time.")]
 DisplayOption = Annotated[
-    Display | None, typer.Option(help="Live panel, plain lines, or nothing, on stderr.")
+    str | None, _one_of(_SHOWN, "Live panel, plain lines, or nothing, on stderr.")
 ]
 TrackerOption = Annotated[
     list[str] | None,

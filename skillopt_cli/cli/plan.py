@@ -10,6 +10,7 @@ import typer
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption
 from skillopt_cli.cli.show import show_json, show_table
 from skillopt_cli.cli.wishes import EVERY, with_run_flags
+from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.planning import planned
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
@@ -54,4 +55,4 @@ def plan(
         return
     show_table(("", "likely", "range"), plan_rows(made))
     for note in plan_notes(made):
-        typer.echo(note)
+        typer.echo(in_shell(note))

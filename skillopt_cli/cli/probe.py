@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from skillopt_cli.cli.show import show_json
+from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.probe import Probed, probe
 from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.compose.settings import Wishes
@@ -60,7 +61,7 @@ def lines(probed: Probed) -> Iterator[str]:
         yield f"  note: {probed.note}"
     if probed.failed:
         yield f"  error: {probed.error}"
-        yield f"  hint: {probed.hint}"
+        yield f"  hint: {in_shell(probed.hint)}"
 
 
 def _tokens(usage: Usage | None) -> str:

@@ -17,9 +17,11 @@ from skillopt_cli.cli.running import carry_out
 from skillopt_cli.cli.show import show, show_json
 from skillopt_cli.cli.wishes import CAPS, EVERY, with_run_flags
 from skillopt_cli.compose.build import Order
+from skillopt_cli.compose.flags import flag_layers
 from skillopt_cli.compose.folder import CONFIG, new_folder
 from skillopt_cli.compose.settings import Wishes
 from skillopt_cli.config.environment import read_environment
+from skillopt_cli.config.layers import resolve
 from skillopt_cli.core.errors import (
     BudgetExhausted,
     DataError,
@@ -94,9 +96,10 @@ _CAP_KEYS = tuple(f"run.{cap}" for cap in CAPS)
 
 def _with_caps(grid: Grid, wishes: Wishes) -> Grid:
     """The grid with the caps of the command line in the place of its own."""
-    given = {cap: wishes.flags.get(f"run.{cap}") for cap in CAPS}
-    said = {cap: limit for cap, limit in given.items() if limit is not None}
-    return replace(grid, caps=type(grid.caps)(**{**grid.caps.model_dump(), **said}))
+    given = {key: limit for key, limit in wishes.flags.items() if key in _CAP_KEYS}
+    run = resolve(list(flag_layers(given))).config.run
+    said = {cap: limit for cap in CAPS if (limit := getattr(run, cap)) is not None}
+    return replace(grid, caps=grid.caps.model_copy(update=said))
 
 
 @contextmanager

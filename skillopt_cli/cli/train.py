@@ -13,6 +13,7 @@ from skillopt_cli.cli.running import carry_out, display_style
 from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
 from skillopt_cli.cli.wishes import EVERY, with_run_flags
 from skillopt_cli.compose.build import Order
+from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.folder import new_folder, vacant
 from skillopt_cli.compose.planning import Progress, planned
 from skillopt_cli.compose.settings import Wishes
@@ -64,7 +65,7 @@ def foretell(order: Order, progress: Progress | None = None, *, as_json: bool) -
     except Exception as error:
         lines = [f"Plan: none could be made ({type(error).__name__})"]
     for line in lines:
-        typer.echo(line, err=True)
+        typer.echo(in_shell(line), err=True)
 
 
 def show_result(folder: Path, summary: dict[str, Any]) -> None:

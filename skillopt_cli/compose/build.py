@@ -255,7 +255,7 @@ def check_abilities(benchmark: Benchmark, target: str, offers: frozenset[str]) -
         raise ConfigError(
             f"benchmark `{benchmark.name}` needs {wanted},"
             f" which the target `{target}` does not offer",
-            "choose another --target-backend; see `skillopt backends list`",
+            "choose another with `model.target.backend=NAME`; see `skillopt backends list`",
         )
 
 

@@ -167,7 +167,7 @@ def check_plays(spec: BackendSpec, role: Role) -> None:
     if role == JUDGE:
         raise ConfigError(
             f"backend `{spec.name}` cannot be the judge, which this benchmark needs",
-            "name one that can with `--set model.judge.backend=NAME`; see `skillopt backends list`",
+            "name one that can with `model.judge.backend=NAME`; see `skillopt backends list`",
         )
     if role not in spec.roles:
         raise ConfigError(
@@ -188,7 +188,7 @@ def _check_needs(settled: Resolved, role: Role, spec: BackendSpec) -> None:
         raise ConfigError(f"{message} (backend `{spec.name}`: {source})", hint)
     if "base_url" in need.settings:
         hint = "set AZURE_OPENAI_ENDPOINT, OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY"
-        raise ConfigError(message, f"{hint}, or try --preset demo")
+        raise ConfigError(message, f"{hint}, or try `preset=demo`")
     raise ConfigError(message, hint)
 
 

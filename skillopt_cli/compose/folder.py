@@ -100,7 +100,7 @@ def _named(config: RunConfig, run_id: str, *, training: bool) -> Path:
 def _taken(folder: Path, *, training: bool) -> UsageError:
     resumable = training and not (folder / EVALUATION).exists()
     taken_up = f"`skillopt resume {folder}` takes it up, or " if resumable else ""
-    return UsageError(f"the run {folder} exists already", f"{taken_up}choose another --run-id")
+    return UsageError(f"the run {folder} exists already", f"{taken_up}choose another `run_id=NAME`")
 
 
 def _timed(home: Path, now: datetime) -> Path:
@@ -157,6 +157,7 @@ def _make(folder: Path) -> bool:
         return False
     except OSError as error:
         raise DataError(
-            f"cannot make the run folder {folder}: {error.strerror}", "choose another --out-root"
+            f"cannot make the run folder {folder}: {error.strerror}",
+            "choose another `env.out_root=FOLDER`",
         ) from error
     return True

@@ -77,7 +77,7 @@ def open_executor(
     if wish == "namespace":
         raise ConfigError(
             f"`run.executor` is `namespace`, which this machine cannot do: {reason}",
-            "install bubblewrap and allow user namespaces, or set `run.executor=local`",
+            "install bubblewrap and allow user namespaces, or do without by `run.executor=local`",
         )
     attempted = role == "target" and load_benchmark(config.env.name).runs_programs
     if not (attempted or (player is not None and player.runs_programs)):

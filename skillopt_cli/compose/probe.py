@@ -205,7 +205,7 @@ async def _ask_optimizer(known: Probed, chat: _Listening) -> Probed:
             error=f"the optimizer's answer cannot be used: {cut}",
             hint="raise model.optimizer.max_completion_tokens"
             if reply.finish == "length"
-            else "choose another --optimizer-model, one that can answer in JSON",
+            else "add `model.optimizer.name=NAME` of one that can answer in JSON",
         )
     ops = ", ".join(edit.op for edit in edits)
     return replace(heard, read=f"{count(len(edits), 'edit')}: {ops}" if edits else "no edit")
@@ -224,7 +224,7 @@ async def _ask_judge(known: Probed, chat: _Listening) -> Probed:
             heard,
             kind="UnusableAnswer",
             error="the judge's verdict cannot be read",
-            hint="choose another model with `--set model.judge.name=NAME`",
+            hint="choose another model with `model.judge.name=NAME`",
         )
     note = "" if verdict == "correct" else "a right answer was judged to be wrong"
     return replace(heard, read=verdict, note=note)
@@ -246,7 +246,7 @@ async def _ask_target(
             heard,
             kind="Unanswered",
             error=f"the target gave no answer: {attempt.error or 'its text is empty'}",
-            hint="raise model.target.max_completion_tokens, or choose another --target-model",
+            hint="raise model.target.max_completion_tokens, or add `model.target.name=NAME`",
         )
     bare = tagged_or_all(attempt.answer) == attempt.answer.strip()
     asked_for_tags = any(ANSWER_FORMAT in message.content for message in attempt.messages)

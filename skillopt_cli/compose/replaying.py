@@ -99,7 +99,7 @@ def replayed_models(
         raise ConfigError(
             f"backend `{specs['target'].name}` cannot be replayed: its program brings its"
             " own model",
-            "take another --target-backend, whose calls a recording holds",
+            "take another by `model.target.backend=NAME`, whose calls a recording holds",
         )
     script = _filled(source, journal)
     chats: dict[Role, ChatBackend] = {}
@@ -189,10 +189,8 @@ def _refuse_others(
 
 def _said_again(role: Role, name: str, value: object) -> str:
     """How to ask for a recorded setting."""
-    if name in ("backend", "name"):
-        return f"add --{role}-{'backend' if name == 'backend' else 'model'} {value}"
     key = f"model.{name}" if "." in name else f"model.{role}.{name}"
-    return f"leave {key} out" if value in (None, "") else f"add --set {key}={value}"
+    return f"leave {key} out" if value in (None, "") else f"add `{key}={value}`"
 
 
 def _filled(source: Path, journal: Journal) -> Script:

@@ -263,7 +263,7 @@ def role_price(config: RunConfig, spec: BackendSpec, settings: RoleSettings) -> 
         raise ConfigError(
             f"run.max_usd cannot be kept: the price of the {settings.role} model"
             f" `{settings.model}` is not known",
-            "state it in model.prices, or leave run.max_usd out and count with --max-calls",
+            "state it in model.prices, or leave run.max_usd out and count with `run.max_calls=N`",
         )
     return price
 

@@ -15,10 +15,10 @@ from skillopt_cli.compose.endpoints import (
     playing,
     provider_layers,
 )
+from skillopt_cli.compose.flags import flag_layers
 from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.config.files import benchmark_layers, file_layers, preset_layers
 from skillopt_cli.config.layers import (
-    DEFAULT,
     Layer,
     Resolved,
     Strength,
@@ -27,12 +27,11 @@ from skillopt_cli.config.layers import (
     resolve,
     suggestion,
 )
-from skillopt_cli.core.caps import FLAGS
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import Role
 from skillopt_cli.plugins import load_benchmark, load_tracker
 
-__all__ = ["DEFAULT_BACKEND", "FLAG_NAMES", "ROLES", "Wishes", "backend_name", "settle"]
+__all__ = ["DEFAULT_BACKEND", "ROLES", "Wishes", "backend_name", "settle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,40 +94,8 @@ def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
 
 
 def _flag_layers(wishes: Wishes) -> Iterator[Layer]:
-    for key, value in wishes.flags.items():
-        if value is not None:
-            option = FLAG_NAMES.get(key, key)
-            section, *rest = key.split(".")
-            nested: object = value
-            for name in reversed(rest):
-                nested = {name: nested}
-            yield Layer(f"flag {option}", {section: nested}, Strength.FLAG)
+    yield from flag_layers(wishes.flags)
     yield from assignment_layers(wishes.assignments)
-
-
-FLAG_NAMES = {
-    "model.optimizer.name": "--optimizer-model",
-    "model.target.name": "--target-model",
-    "model.optimizer.backend": "--optimizer-backend",
-    "model.target.backend": "--target-backend",
-    "train.num_epochs": "--epochs",
-    "train.batch_size": "--batch-size",
-    "train.seed": "--seed",
-    "optimizer.learning_rate": "--learning-rate",
-    "optimizer.lr_scheduler": "--lr-scheduler",
-    "evaluation.patience": "--patience",
-    "env.skill_init": "--skill-init",
-    "env.from_scratch": "--from-scratch",
-    "env.split_dir": "--split-dir",
-    "env.out_root": "--out-root",
-    "run.workers": "--workers",
-    "run.max_concurrency": "--max-concurrency",
-    **{f"run.{cap}": flag for cap, flag in FLAGS.items()},
-    "run.display": "--display",
-    "run.trackers": "--tracker",
-    "run.require_improvement": "--require-improvement",
-}
-"""The dedicated flags, by the setting each one stands for."""
 
 
 def _check_options(draft: Resolved) -> None:
@@ -157,9 +124,9 @@ def _check_seed(settled: Resolved) -> None:
     Raises:
         ConfigError: a seed skill is named by as strong a word as an empty one.
     """
-    env, sources = settled.config.env, settled.sources
-    both = (sources.get("env.skill_init", DEFAULT), sources.get("env.from_scratch", DEFAULT))
-    if env.skill_init and env.from_scratch and all(s.startswith("flag") for s in both):
+    env = settled.config.env
+    both = ("env.skill_init", "env.from_scratch")
+    if env.skill_init and env.from_scratch and {*map(settled.rank, both)} == {Strength.FLAG}:
         raise ConfigError(
-            "--skill-init and --from-scratch exclude each other", "give one of the two"
+            "`env.skill_init` and `env.from_scratch` exclude each other", "give one of the two"
         )

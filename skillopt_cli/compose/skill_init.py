@@ -42,7 +42,7 @@ def seed_skill(env: EnvConfig, shipped: str) -> SkillDocument:
     if env.editable is not None:
         raise UsageError(
             "`env.editable` is set, but the skill is no folder",
-            "name a folder that holds a SKILL.md with --skill-init, or leave `env.editable` out",
+            "name a folder with a SKILL.md by `env.skill_init=FOLDER`, or leave `env.editable` out",
         )
     if env.from_scratch:
         return SkillDocument("")
@@ -92,7 +92,7 @@ def check_writable(seed: SkillDocument, settings: OptimizerConfig) -> None:
         if wanted:
             raise ConfigError(
                 f"`optimizer.{name}` has {SKILL_FILE} changed, which `env.editable` leaves out",
-                f"`--set optimizer.{name}={other}`, or add {SKILL_FILE} to `env.editable`",
+                f"say `optimizer.{name}={other}`, or add {SKILL_FILE} to `env.editable`",
             )
 
 
@@ -100,7 +100,7 @@ def _read(path: Path) -> SkillDocument:
     if not path.is_file():
         raise UsageError(
             f"the skill file {path.absolute()} does not exist",
-            "check the path, or start from an empty skill with --from-scratch",
+            "check the path, or start from an empty skill with `env.from_scratch=true`",
         )
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -124,6 +124,6 @@ def _read(path: Path) -> SkillDocument:
     if not skill.has_instructions:
         raise DataError(
             f"the skill file {path} holds no instructions",
-            "start from an empty skill with --from-scratch",
+            "start from an empty skill with `env.from_scratch=true`",
         )
     return skill

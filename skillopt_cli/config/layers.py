@@ -19,7 +19,14 @@ from skillopt_cli.config.model import ENV_PREFIX, NESTING, RunConfig
 from skillopt_cli.config.model_section import Endpoint
 from skillopt_cli.config.scalars import Written, is_null, read_value, settle_written
 from skillopt_cli.config.sections import EnvConfig
-from skillopt_cli.config.wording import CLASH, clash_words, fault_words, nearest
+from skillopt_cli.config.wording import (
+    CLASH,
+    advice,
+    clash_words,
+    fault_words,
+    first_fault,
+    names_within,
+)
 from skillopt_cli.core.errors import ConfigError
 
 DEFAULT = "default"
@@ -150,10 +157,10 @@ def assignment_layers(assignments: Sequence[str], source: str = "flag --set") ->
     return layers
 
 
-def leaf_layer(source: str, key: str, text: str, strength: Strength) -> Layer:
-    """A layer of one setting, from a text that is read as `typed` says."""
+def leaf_layer(source: str, key: str, value: object, strength: Strength) -> Layer:
+    """A layer of one setting; a text is read as `typed` says."""
     values: dict[str, Any] = {}
-    _put(values, key, typed(key, text), source)
+    _put(values, key, typed(key, value) if isinstance(value, str) else value, source)
     return Layer(source, values, strength)
 
 
@@ -229,22 +236,31 @@ def _wants_text(key: str) -> bool:
 
 def explained(error: ValidationError, sources: Mapping[str, str]) -> ConfigError:
     """The first fault in one sentence. A value that might be a key is never quoted."""
-    fault = error.errors(include_url=False)[0]
+    fault = first_fault(error)
     if fault["type"] == CLASH:
         return ConfigError(*clash_words(fault, lambda key: f" ({sources.get(key, DEFAULT)})"))
-    key = ".".join(str(part) for part in fault["loc"])
-    source = next((s for k, s in sources.items() if k == key or k.startswith(f"{key}.")), "")
+    place = fault["loc"]
+    key = ".".join(str(part) for part in place)
+    source = next((s for k, s in sources.items() if _touch(k, key)), "")
     origin = f" ({source})" if source else ""
     if fault["type"] == "extra_forbidden":
         if key.endswith(_SECRET_ENDS):
             hint = "put the key into an environment variable and name it in `api_key_env`"
         else:
-            hint = suggestion(key, known_keys())
+            group = "".join(f"{part}." for part in place[:-1])
+            beside = (f"{group}{name}" for name in names_within(RunConfig, place[:-1]))
+            hint = suggestion(key, [*known_keys(), *beside])
         return ConfigError(f"unknown configuration key `{key}`{origin}", hint)
     if fault["type"] in ("model_type", "model_attributes_type"):
-        below = next((k for k in known_keys() if k.startswith(f"{key}.")), key)
-        return ConfigError(f"`{key}`{origin} is a group of settings", f"such as `{below}`")
-    return ConfigError(f"`{key}`{origin}{fault_words(fault)}", nearest(fault))
+        hint = f"such as `{key}.{names_within(RunConfig, place)[0]}`"
+        return ConfigError(f"`{key}`{origin} is a group of settings", hint)
+    return ConfigError(f"`{key}`{origin}{fault_words(fault)}", advice(fault, RunConfig))
+
+
+def _touch(one: str, other: str) -> bool:
+    """Whether one of two keys is the other, or lies in it."""
+    shorter, longer = sorted((one, other), key=len)
+    return f"{longer}.".startswith(f"{shorter}.")
 
 
 def known_keys() -> list[str]:

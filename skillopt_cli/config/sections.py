@@ -102,8 +102,8 @@ class OptimizerConfig(Section):
                 f"`min_learning_rate` of {self.floor} is above `learning_rate` of"
                 f" {self.learning_rate}",
                 ("min_learning_rate", "learning_rate"),
-                f"for example `--set optimizer.min_learning_rate={self.learning_rate}`,"
-                f" or `--learning-rate {self.floor}`",
+                f"for example `optimizer.min_learning_rate={self.learning_rate}`,"
+                f" or `optimizer.learning_rate={self.floor}`",
             )
         return self
 
@@ -174,20 +174,20 @@ class EnvConfig(Section):
             raise clash(
                 "`split_mode` is `ratio`, but `env.data_path` is not set",
                 ("split_mode",),
-                "name the task file with `--set env.data_path=FILE`",
+                "name the task file with `env.data_path=FILE`",
             )
         if self.split_mode == "split_dir" and not self.split_dir:
             raise clash(
                 "`split_mode` is `split_dir`, but `env.split_dir` is not set",
                 ("split_mode",),
-                "name the folder with `--split-dir FOLDER`",
+                "name the folder with `env.split_dir=FOLDER`",
             )
         if self.split_mode is None and self.split_dir and self.data_path:
             raise clash(
                 "`data_path` and `split_dir` are both set",
                 ("data_path", "split_dir"),
-                "say which counts: `--set env.split_mode=ratio` cuts the file,"
-                " `--set env.split_mode=split_dir` reads the folder",
+                "say which counts: `env.split_mode=ratio` cuts the file,"
+                " `env.split_mode=split_dir` reads the folder",
             )
         return self
 
@@ -261,7 +261,9 @@ class RunSection(Section):
         read = read_value(value) if isinstance(value, str) else value
         words = read.split() if isinstance(read, str) else read
         # Named twice, in a file and by a flag, is named.
-        return tuple(dict.fromkeys(words)) if isinstance(words, list | tuple) else words
+        if not isinstance(words, list | tuple):
+            return words
+        return tuple(word for place, word in enumerate(words) if word not in words[:place])
 
     @field_validator("readable")
     @classmethod

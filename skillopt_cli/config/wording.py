@@ -9,31 +9,51 @@ import difflib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core.core_schema import ErrorType
 
 from skillopt_cli.config.synonyms import ours
 
 CLASH = "clash"
 """Type of a fault that lies in several settings of a section together."""
 
-_BOUNDS = {
-    "greater_than_equal": ("at least", "ge"),
-    "greater_than": ("above", "gt"),
-    "less_than_equal": ("at most", "le"),
-    "less_than": ("below", "lt"),
+_SENTENCES = {
+    "missing": " is missing",
+    "extra_forbidden": " is not known",
+    "greater_than": " must be above {gt}",
+    "greater_than_equal": " must be at least {ge}",
+    "less_than": " must be below {lt}",
+    "less_than_equal": " must be at most {le}",
+    "literal_error": " must be {expected}",
+    "enum": " must be {expected}",
+    "union_tag_invalid": " must be {expected_tags}",
+    "int_parsing_size": " has too many digits",
+    "too_short": " must have at least {min_length} entries",
+    "too_long": " must have at most {max_length} entries",
+    "string_too_short": " must have at least {min_length} characters",
+    "string_too_long": " must have at most {max_length} characters",
+    "model_type": " must be a group of settings",
+    "model_attributes_type": " must be a group of settings",
+    "int": " must be a whole number",
+    "float": " must be a number",
+    "finite": " must be a finite number",
+    "bool": " must be true or false",
+    "string": " must be a text",
+    "path": " must be a path",
+    "list": " must be a list",
+    "tuple": " must be a list",
+    "set": " must be a list",
+    "dict": " must be a mapping",
+    "mapping": " must be a mapping",
 }
-_KINDS = {
-    "int": "a whole number",
-    "float": "a number",
-    "finite": "a number",
-    "bool": "true or false",
-    "string": "a text",
-    "list": "a list",
-    "tuple": "a list",
-    "dict": "a mapping",
-}
+"""What to say by the type of a fault, or by the word such a type begins with."""
+_OTHERWISE = " is nothing that can stand there"
+_LIBRARY = frozenset(get_args(ErrorType)) - {"value_error", "assertion_error"}
+_RAISED = ("Value error, ", "Assertion failed, ")
 # Keys hold digits; a word of letters is a misspelling.
 _WORD = re.compile(r"[A-Za-z_ -]{1,24}\Z")
 _QUOTED = re.compile(r"'([^']*)'")
@@ -62,32 +82,84 @@ def clash_words(fault: ErrorDetails, origin: Callable[[str], str]) -> tuple[str,
     return message, str(context["hint"])
 
 
+def first_fault(error: ValidationError) -> ErrorDetails:
+    """The fault to tell of; a misspelt name first, for it is missing under its own as well."""
+    faults = error.errors(include_url=False)
+    return next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
+
+
 def fault_words(fault: ErrorDetails) -> str:
     """What to put behind the name of the setting: ` must be at least 1, not 0`."""
     kind = fault["type"]
-    context: Mapping[str, Any] = fault.get("ctx", {})
-    if kind in _BOUNDS:
-        word, name = _BOUNDS[kind]
-        return f" must be {word} {context[name]:g}{_instead(fault)}"
-    if kind == "literal_error":
-        allowed = _QUOTED.sub(r"`\1`", str(context["expected"]))
-        return f" must be {allowed}{_instead(fault)}"
-    if wanted := _KINDS.get(kind.split("_", maxsplit=1)[0]):
-        return f" must be {wanted}{_instead(fault)}"
-    message = fault["msg"].removeprefix("Value error, ")
-    return f" {message}" if message.startswith("must ") else f": {message[:1].lower()}{message[1:]}"
+    known = _SENTENCES.get(kind) or _SENTENCES.get(kind.split("_", maxsplit=1)[0])
+    if known is None and kind not in _LIBRARY:
+        # A validator's own words.
+        message = fault["msg"]
+        for begun in _RAISED:
+            message = message.removeprefix(begun)
+        return f" {message}" if message.startswith("must ") else f": {_small(message)}"
+    said = (known or _OTHERWISE).format_map(_shown(fault.get("ctx", {})))
+    return said + _instead(fault) if " must be " in said else said
 
 
-def nearest(fault: ErrorDetails) -> str:
-    """A hint with the allowed word that is meant or comes nearest, empty without one."""
+def advice(fault: ErrorDetails, model: type[BaseModel]) -> str:
+    """A hint: the allowed word that is meant or comes nearest, else what the setting is for."""
+    if near := _nearest(fault):
+        return f"did you mean `{near}`?"
+    field = _field(model, fault["loc"])
+    about = " ".join((field.description or "").split()) if field else ""
+    first = re.split(r"(?<=[a-z)])\. ", about, maxsplit=1)[0].removesuffix(".")
+    return f"it means: {first}" if first else ""
+
+
+def names_within(model: type[BaseModel], place: Sequence[int | str]) -> list[str]:
+    """The settings of the group at a place, none where no group is."""
+    field = _field(model, place)
+    group = _group(field.annotation) if field else None if place else model
+    return list(group.model_fields) if group else []
+
+
+def _field(model: type[BaseModel], place: Sequence[int | str]) -> FieldInfo | None:
+    """The setting at a place; the list for what is in it."""
+    found, group = None, model
+    for part in place:
+        if isinstance(part, str):
+            found = group.model_fields.get(part) if group else None
+            if found is None:
+                return None
+            group = _group(found.annotation)
+    return found
+
+
+def _group(annotation: Any) -> Any:
+    """The group of settings that an annotation speaks of, itself or in a list; None without one."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_group, get_args(annotation))), None)
+
+
+def _nearest(fault: ErrorDetails) -> str | None:
     given = fault.get("input")
-    if not isinstance(given, str | int):
-        return ""
+    if not isinstance(given, str | int) or not fault["loc"]:
+        return None
     meant = ours(str(fault["loc"][-1]), json.dumps(given) if isinstance(given, bool) else given)
     if meant is None and fault["type"] == "literal_error":
         words = _QUOTED.findall(str(fault["ctx"]["expected"]))
         meant = next(iter(difflib.get_close_matches(str(given).lower(), words, n=1)), None)
-    return f"did you mean `{meant}`?" if meant else ""
+    return meant
+
+
+def _shown(context: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name: f"{value:,.10g}"
+        if isinstance(value, int | float)
+        else _QUOTED.sub(r"`\1`", str(value))
+        for name, value in context.items()
+    }
+
+
+def _small(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _instead(fault: ErrorDetails) -> str:

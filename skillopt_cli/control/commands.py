@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 
+from skillopt_cli.config.wording import fault_words, first_fault
 from skillopt_cli.core.errors import SkillOptError, UsageError
 from skillopt_cli.core.events.control import PausePoint
 
@@ -124,11 +125,10 @@ def read_command(line: bytes) -> Command:
         shape = Annotated[Command, Field(discriminator="command")]
         command: Command = _adapter(shape).validate_python(document)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = first_fault(error)
         place = ".".join(str(part) for part in first["loc"]) or "the command"
-        reason = " ".join(first["msg"].split())
         raise UsageError(
-            f"{place}: {reason[:1].lower()}{reason[1:]}", "`skillopt ctl --help` lists the commands"
+            f"{place}{fault_words(first)}", "`skillopt ctl --help` lists the commands"
         ) from None
     except (ValueError, RecursionError):
         raise UsageError(

@@ -163,7 +163,7 @@ class Controller:
                 "a pause is planned already", "`skillopt ctl RUN resume` takes it back"
             )
         if not self._course.total:
-            raise UsageError("an evaluation chooses no edits", "pause it without --at")
+            raise UsageError("an evaluation chooses no edits", "pause it as it is")
         self._tell(PausePlanned())
         return "the run will pause when the next edits are chosen"
 

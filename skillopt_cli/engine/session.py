@@ -212,6 +212,6 @@ async def _check_models(session: Session) -> None:
             raise BackendUnusable(
                 f"the {role} model does not say how many tokens a call takes, which run.{cap.name}"
                 " counts",
-                f"leave run.{cap.name} out, or count with --max-calls",
+                f"leave run.{cap.name} out, or count with `run.max_calls=N`",
             )
         run.emit(PreflightPassed(role, chat.name))

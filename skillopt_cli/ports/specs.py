@@ -70,7 +70,7 @@ class Need:
         return any(settings.get(name) not in (None, "") for name in self.settings)
 
 
-MODEL_NAMED = Need(("name",), "no model is named for the {role}", "add --{role}-model NAME")
+MODEL_NAMED = Need(("name",), "no model is named for the {role}", "add `model.{role}.name=NAME`")
 """What every backend needs that has no model of its own."""
 
 

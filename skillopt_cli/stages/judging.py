@@ -98,7 +98,7 @@ async def verdict(
     said = " ".join(reply.text.split())[:200]
     raise ServerFailed(
         f'its reply could not be read: "{said}"',
-        "choose another model with `--set model.judge.name=NAME`",
+        "choose another model with `model.judge.name=NAME`",
     )
 
 

@@ -37,7 +37,7 @@ def lock_run(folder: Path) -> Iterator[None]:
         except OSError as error:
             raise DataError(
                 f"the run folder {folder} cannot be locked: {error.strerror}",
-                "put it on a local disk with --out-root",
+                "put it on a local disk with `env.out_root=FOLDER`",
             ) from error
         file.truncate(0)
         file.write(f"{os.getpid()}\n")

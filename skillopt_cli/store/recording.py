@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from skillopt_cli.config.wording import fault_words, first_fault
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import EditVetoed, HintGiven, Role
 from skillopt_cli.core.task import ChatReply
@@ -248,10 +249,9 @@ def _read(shape: Any, document: object, path: Path, number: int) -> Any:
     try:
         return _adapter(shape).validate_python(document)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = first_fault(error)
         place = ".".join(str(part) for part in first["loc"]) or "the line"
-        reason = " ".join(first["msg"].split())
-        raise _fault(path, number, f"{place}: {reason[:1].lower()}{reason[1:]}") from error
+        raise _fault(path, number, f"{place}{fault_words(first)}") from error
 
 
 def _fault(path: Path, number: int, what: str) -> DataError:

@@ -15,6 +15,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Protocol
 
+from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.core.errors import Interrupted, SkillOptError
 from skillopt_cli.sweeps.stops import SIGNALS, Stops
 from skillopt_cli.sweeps.trials import Trial
@@ -168,7 +169,7 @@ def _carry_out(train: Train, trial: Trial, log: Path) -> None:
     except SkillOptError as error:
         sys.stderr.write(f"{_ERROR}{error.message}\n")
         if error.hint:
-            sys.stderr.write(f"hint: {error.hint}\n")
+            sys.stderr.write(f"hint: {in_shell(error.hint)}\n")
         sys.exit(error.exit_code)
 
 

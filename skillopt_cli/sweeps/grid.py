@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from skillopt_cli.config.files import read_mapping
 from skillopt_cli.config.layers import known_keys, suggestion
 from skillopt_cli.config.scalars import settle_written
-from skillopt_cli.config.wording import CLASH, clash_words, fault_words, nearest
+from skillopt_cli.config.wording import CLASH, advice, clash_words, fault_words, first_fault
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.sweeps.sections import Caps, GridFile, Range, Search
 
@@ -187,9 +187,7 @@ def _repeated(seeds: Sequence[int]) -> list[int]:
 
 def _explained(path: Path, error: ValidationError, prefix: str = "") -> ConfigError:
     """The first fault of a grid file in one sentence."""
-    faults = error.errors(include_url=False)
-    # A misspelt key is missing under its own name as well.
-    fault = next((f for f in faults if f["type"] == "extra_forbidden"), faults[0])
+    fault = first_fault(error)
     key = ".".join(filter(None, (prefix, *(str(part) for part in fault["loc"]))))
     if fault["type"] == CLASH:
         message, hint = clash_words(fault, lambda _: "")
@@ -197,6 +195,5 @@ def _explained(path: Path, error: ValidationError, prefix: str = "") -> ConfigEr
     if fault["type"] == "extra_forbidden":
         known = ", ".join(GridFile.model_fields)
         return ConfigError(f"{path}: unknown key `{key}`", f"a grid file holds {known}")
-    if fault["type"] == "missing":
-        return ConfigError(f"{path}: `{key}` is missing", _FORM)
-    return ConfigError(f"{path}: `{key}`{fault_words(fault)}", nearest(fault) or _FORM)
+    model = Range if prefix else GridFile
+    return ConfigError(f"{path}: `{key}`{fault_words(fault)}", advice(fault, model) or _FORM)

@@ -8,7 +8,6 @@ from typing import Any
 
 from skillopt_cli.compose.comparison import MEASURED
 from skillopt_cli.compose.planning import ANSWER, GROWTH, PROPOSAL, Bought, Planned
-from skillopt_cli.core.caps import FLAGS
 from skillopt_cli.core.resolution import CHANGED, detectable_gain, least_gain
 from skillopt_cli.core.words import count
 from skillopt_cli.engine.forecast import Course, Range
@@ -50,9 +49,9 @@ def warnings(plan: Planned) -> Iterator[str]:
 
 
 def _bought_words(bought: Bought, planned: int) -> str:
-    flag = FLAGS[bought.cap.name]
     less = "" if bought.tested else ", and not the final test"
-    return f"run.{bought.cap} buys {bought.steps} of {planned} steps{less}; raise it with {flag}"
+    raised = f"raise it with `run.{bought.cap.name}=N`"
+    return f"run.{bought.cap} buys {bought.steps} of {planned} steps{less}; {raised}"
 
 
 def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:

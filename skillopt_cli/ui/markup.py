@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from skillopt_cli.ui.words import one_line
+
+_LITERAL = re.compile(r"`([^`]+)`")
 
 
 def environment(*packages: str) -> Environment:
@@ -11,7 +18,7 @@ def environment(*packages: str) -> Environment:
     Whatever a template prints is escaped, except for what is `Markup` already; a name it does not
     know is an error.
     """
-    return Environment(
+    made = Environment(
         loader=ChoiceLoader([PackageLoader(package, "templates") for package in packages]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -19,3 +26,10 @@ def environment(*packages: str) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    made.filters["prose"] = prose
+    return made
+
+
+def prose(text: str) -> Markup:
+    """A message of ours as HTML on one line: escaped, and what stands in backticks as code."""
+    return Markup(_LITERAL.sub(r"<code>\1</code>", str(escape(one_line(text)))))

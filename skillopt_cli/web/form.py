@@ -15,8 +15,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from skillopt_cli.compose.settings import FLAG_NAMES, ROLES, Wishes
+from skillopt_cli.compose.flags import FLAG_NAMES
+from skillopt_cli.compose.settings import ROLES, Wishes
 from skillopt_cli.config import RunConfig
+from skillopt_cli.config.layers import assignment_layers
 from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.core.events import Role
 from skillopt_cli.plugins import BACKENDS, names
@@ -30,14 +32,13 @@ BENCHMARK = "benchmark"
 PREFIX = "set:"
 """Before the key of a setting in the name of its field."""
 _KEY = re.compile(r"[a-z_]+(?:\.[a-z0-9_]+)+\Z")
-_NAMED = re.compile(r"`([a-z_]+(?:\.[a-z0-9_]+)+)`|(--[a-z]+(?:-[a-z]+)*)")
+_NAMED = re.compile(r"`([a-z_]+(?:\.[a-z0-9_]+)+|run_id)[`=]")
 _BOUNDS = {
     "minimum": "at least",
     "exclusiveMinimum": "above",
     "maximum": "at most",
     "exclusiveMaximum": "below",
 }
-_KEYS_OF_FLAGS = {flag: key for key, flag in FLAG_NAMES.items()} | {"--run-id": RUN_ID}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class Given:
             benchmark=self.benchmark,
             preset=self.preset,
             flags={"env.out_root": str(root), "run.display": "plain"},
-            assignments=self.assignments,
+            layers=assignment_layers(self.assignments, "the form"),
             roles=roles,
         )
 
@@ -152,10 +153,8 @@ def other_groups(options: Iterable[str], given: Given) -> list[Group]:
 def place_of(error: SkillOptError) -> str:
     """The key of the field an error is about: the first one it names; empty if it names none."""
     for text in (error.message, error.hint):
-        for key, flag in _NAMED.findall(text):
-            named: str = key or _KEYS_OF_FLAGS.get(flag, "")
-            if named:
-                return BENCHMARK if named == "env.name" else named
+        if named := _NAMED.search(text):
+            return BENCHMARK if named[1] == "env.name" else named[1]
     return ""
 
 

@@ -89,7 +89,7 @@ def test_it_is_printed_with_its_fixes() -> None:
     assert lines[at].endswith("no model endpoint is configured for the target")
     assert lines[at + 1].strip() == (
         "fix: set AZURE_OPENAI_ENDPOINT, OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY, or try"
-        " --preset demo"
+        " `--preset demo`"
     )
     assert lines[-1] == "2 checks failing, 1 warning"
     assert "\x1b" not in ended.out
@@ -221,7 +221,7 @@ def test_a_model_that_is_not_named() -> None:
     )  # fmt: skip
     row = named(checks, "target")
     assert row["what"].startswith("no model is named for the target")
-    assert row["fix"] == "add --target-model NAME"
+    assert row["fix"] == "add `--target-model NAME`"
 
 
 def remote(url: str) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ def test_a_server_that_does_not_run_and_one_that_does() -> None:
     assert (row["name"], row["code"]) == ("address", 4)
     assert row["what"] == f"127.0.0.1:{port} cannot be reached: connection refused"
     assert row["fix"] == (
-        f"start the model server on port {port}, or name another with --set model.base_url=URL"
+        f"start the model server on port {port}, or name another with `--set model.base_url=URL`"
     )
     with socket.create_server(("127.0.0.1", port)):
         checks = doctor("searchqa", *TINY, *remote(url))
@@ -284,7 +284,7 @@ def test_the_azure_cli_is_looked_for_where_it_signs_in(monkeypatch: pytest.Monke
     row = named(checks, "az")
     assert row["state"] == "failing"
     assert row["fix"] == (
-        "install the Azure CLI and run `az login`, or add --set model.auth_mode=api_key"
+        "install the Azure CLI and run `az login`, or add `--set model.auth_mode=api_key`"
     )
     az = Path("bin/az")
     az.parent.mkdir()
@@ -301,7 +301,7 @@ def test_a_place_that_cannot_be_written() -> None:
     row = only(doctor("searchqa", *TINY, code=3))
     assert row["name"] == "outputs"
     assert row["what"] == f"outputs cannot be written: {Path('outputs').absolute()} is a file"
-    assert row["fix"] == "mend its permissions, or add --out-root FOLDER"
+    assert row["fix"] == "mend its permissions, or add `--out-root FOLDER`"
     assert not bad(doctor("searchqa", *TINY, "--out-root", "elsewhere"))
 
 
@@ -314,7 +314,7 @@ def test_a_disk_that_fills_up(
     monkeypatch.setattr(places.shutil, "disk_usage", lambda place: Usage(1e12, 0, free))
     row = named(doctor("searchqa", *TINY, code=code), "disk")
     assert row["state"] == state
-    assert row["fix"] == ("" if state == "ok" else "free disk space, or add --out-root FOLDER")
+    assert row["fix"] == ("" if state == "ok" else "free disk space, or add `--out-root FOLDER`")
 
 
 def test_a_shared_journal_that_is_damaged() -> None:
@@ -331,7 +331,7 @@ def test_a_shared_journal_that_is_damaged() -> None:
     assert " calls" in named(doctor("searchqa", *TINY, *shared), "journal")["what"]
     Path("file").touch()
     row = only(doctor("searchqa", *TINY, "--set", "run.cache_dir=file", code=3))
-    assert row["fix"] == "mend its permissions, or add --set run.cache_dir=FOLDER"
+    assert row["fix"] == "mend its permissions, or add `--set run.cache_dir=FOLDER`"
 
 
 def test_a_run_that_was_killed_is_resumed_by_the_fix() -> None:
@@ -409,7 +409,7 @@ def test_an_old_python_and_a_package_that_is_not_installed(
     [
         (Terminal(None, False, "utf-8", "UTF-8"), ["", ""]),
         (Terminal(120, True, "UTF-8", "utf8"), ["", ""]),
-        (Terminal(40, True, "UTF-8", "utf8"), ["widen it, or add --display plain", ""]),
+        (Terminal(40, True, "UTF-8", "utf8"), ["widen it, or add `--display plain`", ""]),
         (Terminal(80, True, "utf-8", "ANSI_X3.4-1968"), ["", "export LANG=C.UTF-8"]),
         (
             Terminal(80, False, "ascii", "ANSI_X3.4-1968"),

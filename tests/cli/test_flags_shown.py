@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import SMALLEST, refused, skillopt, train
 
-from skillopt_cli.compose.settings import FLAG_NAMES
+from skillopt_cli.compose.flags import FLAG_NAMES
 
 
 def listed(*command: str) -> set[str]:
@@ -60,4 +60,4 @@ def test_an_empty_run_id_is_refused(command: tuple[str, ...]) -> None:
 def test_an_evaluation_of_a_taken_name_speaks_of_no_resume() -> None:
     train(*SMALLEST)
     ended = refused(2, "eval", "searchqa", *SMALLEST, "--from-scratch", "--run-id", "a")
-    assert ended.hint == "hint: choose another --run-id"
+    assert ended.hint == "hint: choose another `--run-id NAME`"

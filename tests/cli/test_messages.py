@@ -29,7 +29,12 @@ PROGRAM = Path(sys.executable).with_name("skillopt")
         ),
         (("train", "a", "b"), "got unexpected extra argument(s) (b)", "`skillopt train --help`"),
         (("gate-report",), "missing argument `runs`", "`skillopt gate-report --help`"),
-        (("train", "--seed", "x"), "invalid value for `--seed`", "`skillopt train --help`"),
+        (
+            ("train", "--seed", "x"),
+            "`train.seed` (flag --seed) must be a whole number",
+            "Seed of shuffles",
+        ),
+        (("webui", "--port", "x"), "invalid value for `--port`", "`skillopt webui --help`"),
         (
             ("gate-report", "a", "--format", "pdf"),
             "invalid value for `--format`: `pdf` is not one of",

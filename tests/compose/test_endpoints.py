@@ -106,9 +106,13 @@ def test_the_model_may_be_named_by_the_deployment_variable() -> None:
         ({"OPTIMIZER_BACKEND": "openai_compatible"}, "endpoint", "OPENAI_COMPATIBLE_BASE_URL"),
         ({"OPTIMIZER_BACKEND": "claude_chat"}, "key", "ANTHROPIC_API_KEY"),
         ({"OPTIMIZER_BACKEND": "minimax_chat"}, "key", "MINIMAX_API_KEY"),
-        ({"OPTIMIZER_BACKEND": "qwen_chat"}, "model", "--optimizer-model"),
-        ({"OPTIMIZER_BACKEND": "claude_chat", "ANTHROPIC_API_KEY": "k"}, "model", "--optimizer"),
-        ({"AZURE_OPENAI_ENDPOINT": "https://a"}, "model", "--optimizer-model"),
+        ({"OPTIMIZER_BACKEND": "qwen_chat"}, "model", "`model.optimizer.name=NAME`"),
+        (
+            {"OPTIMIZER_BACKEND": "claude_chat", "ANTHROPIC_API_KEY": "k"},
+            "model",
+            "`model.optimizer.name=NAME`",
+        ),
+        ({"AZURE_OPENAI_ENDPOINT": "https://a"}, "model", "`model.optimizer.name=NAME`"),
         (
             {"AZURE_OPENAI_ENDPOINT": "https://a", "AZURE_OPENAI_AUTH_MODE": "api_key"},
             "key",
@@ -131,7 +135,7 @@ def test_nothing_at_all_points_to_the_demo() -> None:
     error = refused()
     assert error.message == "no model endpoint is configured for the optimizer"
     assert "AZURE_OPENAI_ENDPOINT" in error.hint
-    assert "--preset demo" in error.hint
+    assert "`preset=demo`" in error.hint
 
 
 def test_the_demo_has_a_judge_where_a_benchmark_wants_one() -> None:
@@ -158,7 +162,7 @@ def test_a_backend_that_cannot_judge_is_told_with_the_setting_of_the_judge() -> 
     judged = Wishes("babyvision", roles=("optimizer", "target", "judge"))
     error = refused(judged, OPTIMIZER_BACKEND="rules", TARGET_BACKEND="simulated")
     assert error.message == "backend `rules` cannot be the judge, which this benchmark needs"
-    assert "--set model.judge.backend=NAME" in error.hint
+    assert "`model.judge.backend=NAME`" in error.hint
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_an_evaluation_is_not_to_be_resumed(what: str) -> None:
         new_folder(CONFIG, "mine", NOW, training=training),
     ):
         pass
-    assert caught.value.hint == "choose another --run-id"
+    assert caught.value.hint == "choose another `run_id=NAME`"
 
 
 @pytest.mark.parametrize("run_id", ["../x", "a/b", ".hidden", "-x", "a b", "", "x" * 101])

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from skillopt_cli.compose.settings import FLAG_NAMES, Wishes, settle
+from skillopt_cli.compose.flags import FLAG_NAMES
+from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.files import shipped
 from skillopt_cli.config.layers import Resolved
 from skillopt_cli.core.errors import ConfigError
@@ -201,7 +202,7 @@ def test_nothing_configured_is_one_sentence_with_a_way_out() -> None:
     with pytest.raises(ConfigError) as caught:
         settled(Wishes(benchmark="searchqa"))
     assert "no model endpoint" in caught.value.message
-    assert "--preset demo" in caught.value.hint
+    assert "`preset=demo`" in caught.value.hint
     assert "OPENAI_API_KEY" in caught.value.hint
 
 
@@ -216,7 +217,7 @@ def test_an_endpoint_without_a_model_is_asked_for_one() -> None:
     with pytest.raises(ConfigError) as caught:
         settled(Wishes(benchmark="searchqa"), OPENAI_API_KEY="plain-secret")
     assert "no model is named for the optimizer" in caught.value.message
-    assert "--optimizer-model" in caught.value.hint
+    assert "`model.optimizer.name=NAME`" in caught.value.hint
 
 
 def test_no_benchmark_is_an_error_only_for_commands_that_need_one() -> None:

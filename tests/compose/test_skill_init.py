@@ -21,7 +21,7 @@ def test_the_shipped_seed_an_empty_one_or_a_file() -> None:
 def test_a_typo_in_the_path_never_starts_from_nothing() -> None:
     with pytest.raises(UsageError, match=r"mien\.md does not exist") as caught:
         read_skill(Path("mien.md"))
-    assert "--from-scratch" in caught.value.hint
+    assert "`env.from_scratch=true`" in caught.value.hint
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"PK\x03\x04\x00\x00"])

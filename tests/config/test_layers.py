@@ -241,18 +241,18 @@ def test_a_word_of_a_list_that_is_misspelt_gets_the_nearest() -> None:
         (
             ["env.data_path=a", "env.split_dir=b"],
             "`env.data_path` (flag --set) and `env.split_dir` (flag --set) are both set",
-            "`--set env.split_mode=ratio`",
+            "`env.split_mode=ratio`",
         ),
         (
             ["env.split_mode=ratio"],
             "`env.split_mode` (flag --set) is `ratio`, but `env.data_path` is not set",
-            "`--set env.data_path=FILE`",
+            "`env.data_path=FILE`",
         ),
         (
             ["optimizer.min_learning_rate=9"],
             "`optimizer.min_learning_rate` (flag --set) of 9 is above"
             " `optimizer.learning_rate` (default) of 4",
-            "`--set optimizer.min_learning_rate=4`, or `--learning-rate 9`",
+            "`optimizer.min_learning_rate=4`, or `optimizer.learning_rate=9`",
         ),
         (
             ["model.simulated.right_rate=0.9"],

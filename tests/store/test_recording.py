@@ -89,10 +89,10 @@ def test_a_foreign_file_is_told(text: str | bytes) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"role": "jury"}, "role: "),
+        ({"role": "jury"}, "role must be "),
         ({"reply": {"schema": 1}}, "its reply cannot be read"),
-        ({"key": None}, "key: "),
-        ({"failures": [{}]}, "failures.0.error: "),
+        ({"key": None}, "key must be a text"),
+        ({"failures": [{}]}, "failures.0.error is missing"),
     ],
 )
 def test_a_damaged_call_names_line_and_field(change: dict[str, object], reason: str) -> None:

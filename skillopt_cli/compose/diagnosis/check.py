@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Literal
 
+from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.plugins import at_fault
 
@@ -38,13 +39,13 @@ def fine(name: str, what: str) -> Check:
 
 def odd(name: str, what: str, fix: str) -> Check:
     """A row that a run can live with."""
-    return Check(name, "warning", what, fix)
+    return Check(name, "warning", what, in_shell(fix))
 
 
 def wrong(name: str, error: SkillOptError, fix: str = "") -> Check:
     """A failing row that says what a run would say, and its code."""
     fix = fix or error.hint or "`skillopt --help` lists the commands"
-    return Check(name, "failing", error.message, fix, error.exit_code)
+    return Check(name, "failing", error.message, in_shell(fix), error.exit_code)
 
 
 Found = Iterable[Check]

@@ -113,7 +113,7 @@ def check_terminal(terminal: Terminal) -> Iterator[Check]:
         yield fine("terminal", "none: a run is shown in plain lines")
     elif terminal.width < NARROWEST:
         what = f"{terminal.width} columns, of which the live panel wants {NARROWEST}"
-        yield odd("terminal", what, "widen it, or add --display plain")
+        yield odd("terminal", what, "widen it, or add `run.display=plain`")
     else:
         colours = "colours" if terminal.colour else "no colours"
         yield fine("terminal", f"{terminal.width} columns, {colours}")
@@ -137,7 +137,7 @@ def check_azure_cli(environment: Mapping[str, str]) -> Iterator[Check]:
         yield wrong(
             "az",
             error,
-            "install the Azure CLI and run `az login`, or add --set model.auth_mode=api_key",
+            "install the Azure CLI and run `az login`, or add `model.auth_mode=api_key`",
         )
 
 
@@ -155,9 +155,9 @@ async def check_address(url: str, environment: Mapping[str, str]) -> list[Check]
     else:
         asked, at, told = host, port, f"{host}:{port}"
         fix = (
-            f"start the model server on port {port}, or name another with --set model.base_url=URL"
+            f"start the model server on port {port}, or name another with `model.base_url=URL`"
             if host in _HERE
-            else "check the network and the address, --set model.base_url=URL"
+            else "check the network and the address, `model.base_url=URL`"
         )
     reason = await _refusal(asked, at)
     if reason:

@@ -112,5 +112,9 @@ def _answered(probed: Probed) -> Check:
         return fine(f"{probed.role} answers", probed.note)
     what = f'in {probed.seconds:.2f} s, read as "{probed.read}"'
     if probed.note:
-        return odd(f"{probed.role} answers", f"{what}; {probed.note}", "try another --target-model")
+        return odd(
+            f"{probed.role} answers",
+            f"{what}; {probed.note}",
+            "try another by `model.target.name=NAME`",
+        )
     return fine(f"{probed.role} answers", what)

@@ -29,15 +29,15 @@ def check_outputs(config: RunConfig) -> Iterator[Check]:
     reason = unwritable(root)
     if reason:
         error = DataError(f"{root} cannot be written: {reason}")
-        yield wrong("outputs", error, "mend its permissions, or add --out-root FOLDER")
+        yield wrong("outputs", error, "mend its permissions, or add `env.out_root=FOLDER`")
         return
     yield fine("outputs", f"{root} can be written")
     free = shutil.disk_usage(existing(root)).free
     what = f"{free / 1e9:.1f} GB free at {root}"
     if free < TOO_LITTLE:
-        yield wrong("disk", DataError(what), "free disk space, or add --out-root FOLDER")
+        yield wrong("disk", DataError(what), "free disk space, or add `env.out_root=FOLDER`")
     elif free < SCARCE:
-        yield odd("disk", what, "free disk space, or add --out-root FOLDER")
+        yield odd("disk", what, "free disk space, or add `env.out_root=FOLDER`")
     else:
         yield fine("disk", what)
 
@@ -55,7 +55,7 @@ def check_journal(config: RunConfig) -> Iterator[Check]:
     reason = unwritable(path.parent)
     if reason:
         error = DataError(f"run.cache_dir {path.parent} cannot be written: {reason}")
-        yield wrong("journal", error, "mend its permissions, or add --set run.cache_dir=FOLDER")
+        yield wrong("journal", error, "mend its permissions, or add `run.cache_dir=FOLDER`")
     else:
         yield fine("journal", f"{path} will be made")
 
