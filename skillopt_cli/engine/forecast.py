@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +38,68 @@ class Range:
         """So many rounds of `number` at a time."""
         return Range(*(float(math.ceil(n / number)) for n in (self.low, self.point, self.high)))
 
+    def likely(self, point: float | None) -> Range:
+        """The range with another point, which it is made to hold; the same where that is None."""
+        if point is None:
+            return self
+        return Range(min(self.low, point), point, max(self.high, point))
+
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What is taken for granted.
+    """What is told of a training before it; None where nothing is, and a guess stands in.
 
     Attributes:
         accuracy: share of train tasks that are solved; decides how many analysts are asked.
+        best_step: the last step that makes a new best skill, 0 for none.
+        unchanged: share of steps whose candidate is no new text, so that nothing is measured.
         latency: seconds a call takes.
-        best_step: the last step that makes a new best skill, 0 for none; None if that is not known.
     """
 
-    accuracy: Range = Range(0.0, 0.5, 1.0)
-    latency: float = 2.0
+    accuracy: float | None = None
     best_step: int | None = None
+    unchanged: float | None = None
+    latency: float | None = None
+
+    @property
+    def solved(self) -> Range:
+        """The share of train tasks that are solved."""
+        return Range(0.0, 0.5, 1.0) if self.accuracy is None else Range.of(self.accuracy)
+
+    @property
+    def seconds(self) -> float:
+        """What a call takes."""
+        return 2.0 if self.latency is None else self.latency
+
+    def without(self, others: Assumptions) -> Assumptions:
+        """Those of these that are not among the others."""
+        pairs = zip(astuple(self), astuple(others), strict=True)
+        return Assumptions(*(mine if theirs is None else None for mine, theirs in pairs))
+
+    def or_else(self, others: Assumptions) -> Assumptions:
+        """These and, where they say nothing, the others."""
+        pairs = zip(astuple(self), astuple(others), strict=True)
+        return Assumptions(*(theirs if mine is None else mine for mine, theirs in pairs))
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Work of one kind: attempts at tasks, calls of the optimizer by stage, and the time it takes.
+    """Work of one kind, and the time it takes.
 
     Attributes:
+        attempts: at tasks, by stage.
+        calls: of the optimizer, by stage.
         seconds: at the run's concurrency, if every call takes the assumed latency.
     """
 
-    rollouts: Range = Range()
+    attempts: Mapping[str, Range] = field(default_factory=dict)
     calls: Mapping[str, Range] = field(default_factory=dict)
     seconds: Range = Range()
+
+    @property
+    def rollouts(self) -> Range:
+        """Attempts at tasks, all stages together."""
+        return sum(self.attempts.values(), Range())
 
     @property
     def asked(self) -> Range:
@@ -73,16 +108,23 @@ class Amount:
 
     def maybe(self, chance: float = 1.0) -> Amount:
         """Work that may not be reached."""
-        calls = {stage: number.maybe(chance) for stage, number in self.calls.items()}
-        return Amount(self.rollouts.maybe(chance), calls, self.seconds.maybe(chance))
+        attempts, calls = (
+            {stage: number.maybe(chance) for stage, number in numbers.items()}
+            for numbers in (self.attempts, self.calls)
+        )
+        return Amount(attempts, calls, self.seconds.maybe(chance))
 
     def __add__(self, other: Amount) -> Amount:
-        stages = dict.fromkeys((*self.calls, *other.calls))
         return Amount(
-            self.rollouts + other.rollouts,
-            {s: self.calls.get(s, Range()) + other.calls.get(s, Range()) for s in stages},
+            _added(self.attempts, other.attempts),
+            _added(self.calls, other.calls),
             self.seconds + other.seconds,
         )
+
+
+def _added(these: Mapping[str, Range], those: Mapping[str, Range]) -> dict[str, Range]:
+    stages = dict.fromkeys((*these, *those))
+    return {stage: these.get(stage, Range()) + those.get(stage, Range()) for stage in stages}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
+from skillopt_cli.compose.call_costs import ANSWER, GROWTH, PROPOSAL, Cost
 from skillopt_cli.compose.comparison import MEASURED
-from skillopt_cli.compose.planning import ANSWER, GROWTH, PROPOSAL, Bought, Planned
+from skillopt_cli.compose.planning import Bought, Planned
 from skillopt_cli.core.caps import FLAGS
 from skillopt_cli.core.resolution import CHANGED, detectable_gain, least_gain
 from skillopt_cli.core.words import count
-from skillopt_cli.engine.forecast import Course, Range
+from skillopt_cli.engine.earlier import Earlier
+from skillopt_cli.engine.forecast import Assumptions, Course, Range
 from skillopt_cli.ui.words import dollars, duration
 
 FEW = 20
@@ -29,7 +32,7 @@ def short_lines(plan: Planned) -> Iterator[str]:
     took = duration(total.seconds.point)
     yield (
         f"Plan: about {_number(_rough(plan.tokens))} tokens{_money(plan)},"
-        f" {took} with {workers} if a call takes {plan.assumed.latency:g} s"
+        f" {took} with {workers} if a call takes {plan.assumed.seconds:g} s"
     )
     yield from warnings(plan)
 
@@ -77,7 +80,7 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
     rows += [_row("all calls", forecast.calls), _row("tokens (estimate)", _rough(plan.tokens))]
     usd = plan.usd
     if usd is None:
-        models = ", ".join(f"{plan.names[role]} ({role})" for role in plan.unpriced)
+        models = ", ".join(f"{plan.costs[role].model} ({role})" for role in plan.unpriced)
         rows.append(("US dollars", "unknown", f"no price for {models}: see model.prices"))
     elif usd.high:
         rows.append((
@@ -94,6 +97,55 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
     return rows
 
 
+def _taken(plan: Planned, earlier: Earlier) -> Iterator[str]:
+    """What the plan took from an earlier run, and what differs from that."""
+    told, parts = earlier.told, []
+    if told.accuracy is not None:
+        parts.append(f"{told.accuracy:.0%} of the train tasks solved")
+    if told.best_step is not None:
+        parts.append(f"step {told.best_step} the best" if told.best_step else "no step better")
+    if told.unchanged is not None:
+        parts.append(f"{told.unchanged:.0%} of the candidates no new text")
+    if told.latency is not None:
+        parts.append(f"{told.latency:g} s a call")
+    for role, costs in plan.costs.items():
+        if costs.stages:
+            parts.append(f"{_read_and_written(costs.other)} tokens a call of the {role}")
+    said = ", ".join(parts) or "nothing: it measured nothing that is not told otherwise"
+    yield f"Taken from {earlier.run} ({count(earlier.steps, 'step')}): {said}."
+    for role, model in earlier.models.items():
+        if role in plan.costs and plan.costs[role].model != model:
+            yield f"Warning: its {role} was {model}, not {plan.costs[role].model}"
+
+
+def _read_and_written(cost: Cost) -> str:
+    return f"{cost.prompt.point:,.0f} + {cost.completion.point:,.0f}"
+
+
+def _assumed(plan: Planned) -> Iterator[str]:
+    """What nobody told or measured."""
+    assumed, parts = plan.assumed, []
+    taken = plan.earlier.told if plan.earlier else Assumptions()
+    if taken.accuracy is None:
+        solved = assumed.solved
+        parts.append(
+            f"{solved.point:.0%} of the train tasks are solved (range {solved.low:.0%} to"
+            f" {solved.high:.0%})"
+        )
+    if taken.unchanged is None and assumed.unchanged is not None:
+        parts.append(f"{assumed.unchanged:.0%} of the candidates are no new text")
+    if taken.latency is None:
+        parts.append(f"a call takes {assumed.seconds:g} s")
+    if not plan.costs["target"].stages:
+        parts.append(f"an answer {_number(ANSWER)} tokens")
+    if "optimizer" in plan.costs and not plan.costs["optimizer"].stages:
+        parts.append(f"a proposal {_number(PROPOSAL)}")
+    if not plan.costs["target"].stages:
+        parts.append(f"and a skill grows by {_number(GROWTH)} tokens")
+    if parts:
+        yield f"Assumed: {', '.join(parts)}."
+
+
 def _course_notes(course: Course) -> Iterator[str]:
     """How attempts go, where they take more than one call."""
     if course.turns.high > 1:
@@ -105,18 +157,14 @@ def _course_notes(course: Course) -> Iterator[str]:
 
 def plan_notes(plan: Planned) -> Iterator[str]:
     """What the numbers rest on, what the splits can show, and what caps buy."""
-    accuracy = plan.assumed.accuracy
-    yield (
-        f"Assumed: {accuracy.point:.0%} of the train tasks are solved (range {accuracy.low:.0%} to"
-        f" {accuracy.high:.0%}), a call takes {plan.assumed.latency:g} s, an answer"
-        f" {_number(ANSWER)} tokens, a proposal {_number(PROPOSAL)}, and a skill grows by"
-        f" {_number(GROWTH)} tokens."
-    )
+    if plan.earlier is not None:
+        yield from _taken(plan, plan.earlier)
+    yield from _assumed(plan)
     yield (
         "The lower ends allow for a run that ends early: with every selection task solved, or for"
         " want of patience."
     )
-    if plan.by_program:
+    if plan.by_program and plan.earlier is None:
         yield "An attempt counts as one call; a program makes several, so calls are too few."
     yield from _course_notes(plan.forecast.course)
     for split in MEASURED:
@@ -174,13 +222,15 @@ def plan_document(plan: Planned) -> dict[str, Any]:
         "calls": _document(forecast.calls),
         "tokens": _document(plan.tokens),
         "usd": None if usd is None else _document(usd),
-        "unknown_prices": {role: plan.names[role] for role in plan.unpriced},
+        "unknown_prices": {role: plan.costs[role].model for role in plan.unpriced},
         "seconds": _document(total.seconds),
         "assumed": {
-            "accuracy": _document(plan.assumed.accuracy),
+            "accuracy": _document(plan.assumed.solved),
             "best_step": plan.assumed.best_step,
-            "latency": plan.assumed.latency,
+            "unchanged": plan.assumed.unchanged,
+            "latency": plan.assumed.seconds,
         },
+        "like": None if plan.earlier is None else _like(plan, plan.earlier),
         "smallest_gain": {
             split: {
                 "one_task": 1 / n,
@@ -200,6 +250,23 @@ def plan_document(plan: Planned) -> dict[str, Any]:
             for bought in plan.bought()
         ],
         "warnings": list(warnings(plan)),
+    }
+
+
+def _like(plan: Planned, earlier: Earlier) -> dict[str, Any]:
+    """What was taken from the earlier run; null for what it does not tell, or was told."""
+    return {
+        "run": earlier.run,
+        "steps": earlier.steps,
+        "models": dict(earlier.models),
+        **asdict(earlier.told),
+        "tokens": {
+            role: {
+                stage: {"prompt": cost.prompt.point, "completion": cost.completion.point}
+                for stage, cost in costs.stages.items()
+            }
+            for role, costs in plan.costs.items()
+        },
     }
 
 

@@ -130,6 +130,7 @@ class StepView:
         skipped: why there was no candidate worth measuring.
         measured: attempts on the selection split, those in flight when the verdict was settled
             included.
+        recalled: those of them that the journal had.
         ledger: its calls, those of the end of its epoch included; what an interrupted process paid
             for the step before it was begun anew is not.
         broken: attempts without a score, at the end of the step's epoch too.
@@ -149,6 +150,7 @@ class StepView:
     candidate: CandidateMade | None = None
     skipped: str | None = None
     measured: int = 0
+    recalled: int = 0
     gate: GateDecided | None = None
     standing: Standing | None = None
     ledger: Ledger = field(default_factory=Ledger)
@@ -175,6 +177,12 @@ class StepView:
                 return "skip_no_patches"
             return self.candidate.skip if self.candidate else "skip_no_op"
         return None
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the candidate was no new text: the skill itself, or one measured before."""
+        action = self.action or ""
+        return action.startswith("skip_") or 0 < self.measured == self.recalled
 
     @property
     def saved(self) -> int:

@@ -21,7 +21,7 @@ def forecast(*settings: str, best: int | None = None, accuracy: float = 0.5) -> 
     """Of 6 steps in 2 epochs with a batch of 4."""
     config = Toy(("evaluation.early_reject=false", *settings)).config()
     plan = TrainPlan(2, 12, 4, 1, 42, LearningRate(4, 2))
-    assumed = Assumptions(Range.of(accuracy), best_step=best)
+    assumed = Assumptions(accuracy, best)
     return Forecaster(config, plan, SIZES, asks=True, assumed=assumed).forecast()
 
 
