@@ -17,7 +17,8 @@ from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.engine.forecast import Assumptions
 from skillopt_cli.ui.earlier import earlier_run
-from skillopt_cli.ui.forecast import plan_document, plan_notes, plan_rows
+from skillopt_cli.ui.forecast import plan_document, plan_rows
+from skillopt_cli.ui.plan_notes import plan_notes
 from skillopt_cli.ui.reading import read_view
 
 AccuracyOption = Annotated[

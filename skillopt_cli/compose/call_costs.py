@@ -85,23 +85,28 @@ class Costs:
     """What calls of a role take.
 
     Attributes:
+        name: what the role is called.
         other: of a stage whose calls were not measured.
         stages: of those whose were.
     """
 
+    name: str
     model: str
     other: Cost
     stages: Mapping[str, Cost] = field(default_factory=dict)
 
     @classmethod
-    def of_role(cls, model: str, guess: Cost, price: Price, measured: Mapping[str, Spent]) -> Costs:
+    def of_role(
+        cls, names: tuple[str, str], guess: Cost, price: Price, measured: Mapping[str, Spent]
+    ) -> Costs:
         """The costs by a guess or, where calls were measured, by those.
 
         Args:
+            names: what the role is called, and its model.
             measured: by stage; "" for all stages together.
         """
         stages = {s: guess.like(spent, price) for s, spent in measured.items()}
-        return cls(model, stages.pop("", guess), stages)
+        return cls(*names, stages.pop("", guess), stages)
 
     @property
     def unpriced(self) -> bool:

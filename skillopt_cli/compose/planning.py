@@ -202,9 +202,6 @@ def planned(
     asks = specs["optimizer"].open is not None
     by_program = specs["target"].runs_programs
     plan = train_plan(config, benchmark)
-    if earlier is not None:
-        earlier = replace(earlier, told=earlier.told_of(plan.total).without(assumed))
-        assumed = assumed.or_else(earlier.told)
     if (assumed.best_step or 0) > plan.total:
         raise UsageError(
             f"--best-step {assumed.best_step} is beyond the last step, {plan.total}",
@@ -214,10 +211,16 @@ def planned(
     seeded = bool(skill.sent.text)
     course = _course(config, benchmark, splits["train"])
     if earlier is not None:
+        earlier = replace(earlier, told=earlier.told_of(plan.total).without(assumed))
         course = earlier.course(course)
-    forecast = Forecaster(
-        config, plan, sizes, asks, assumed, seeded, progress.done, course
-    ).forecast()
+        # How long calls take is no number of them: it alters the ends as well.
+        assumed = assumed.or_else(Assumptions(latency=earlier.told.latency))
+    forecaster = Forecaster(config, plan, sizes, asks, assumed, seeded, progress.done, course)
+    forecast = forecaster.forecast()
+    if earlier is not None:
+        # What was so in another run is likely in this one, and no more than that.
+        assumed = assumed.or_else(earlier.told)
+        forecast = forecast.likely(replace(forecaster, assumed=assumed).forecast())
     asked = target_reads(benchmark, splits["train"], skill)
     # In each of several turns, all that was said before is read again.
     said = Range.of(0) if course.turns.high == 1 else course.turns * ANSWER * 0.5
@@ -229,17 +232,32 @@ def planned(
         prompts["optimizer"] = (
             optimizer_reads(instructions, skill) + (asked + ANSWER) * size + GROWTH
         )
-    costs: dict[Role, Costs] = {}
-    for role in (role for role in specs if role in prompts):
-        variable = str(effective(config, role, "api_key_env") or "")
-        settings = role_settings(config, role, {variable: "", **environment})
-        price = role_price(config, specs[role], settings)
-        guess = Cost.guessed(prompts[role], WRITTEN[role], price)
-        measured = earlier.calls(role) if earlier is not None else {}
-        costs[role] = Costs.of_role(settings.model, guess, price, measured)
+    costs = _costs(config, environment, specs, prompts, earlier)
     return Planned(
         config, sizes, assumed, forecast, costs, plan, progress.used, by_program, earlier
     )
+
+
+def _costs(
+    config: RunConfig,
+    environment: Mapping[str, str],
+    specs: Mapping[Role, BackendSpec],
+    prompts: Mapping[Role, Range],
+    earlier: Earlier | None,
+) -> dict[Role, Costs]:
+    """What calls take, by role, of those that read something."""
+    costs: dict[Role, Costs] = {}
+    for role, spec in specs.items():
+        if role not in prompts:
+            continue
+        variable = str(effective(config, role, "api_key_env") or "")
+        settings = role_settings(config, role, {variable: "", **environment})
+        price = role_price(config, spec, settings)
+        guess = Cost.guessed(prompts[role], WRITTEN[role], price)
+        measured = earlier.calls(role) if earlier is not None else {}
+        name = called(spec.name, settings.model)
+        costs[role] = Costs.of_role((name, settings.model), guess, price, measured)
+    return costs
 
 
 def _check_target(

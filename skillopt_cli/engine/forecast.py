@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,14 @@ class Amount:
         )
         return Amount(attempts, calls, self.seconds.maybe(chance))
 
+    def likely(self, other: Amount) -> Amount:
+        """This work, with what is likely of the other one as what is likely of it."""
+        return Amount(
+            _likely(self.attempts, other.attempts),
+            _likely(self.calls, other.calls),
+            self.seconds.likely(other.seconds.point),
+        )
+
     def __add__(self, other: Amount) -> Amount:
         return Amount(
             _added(self.attempts, other.attempts),
@@ -125,6 +133,10 @@ class Amount:
 def _added(these: Mapping[str, Range], those: Mapping[str, Range]) -> dict[str, Range]:
     stages = dict.fromkeys((*these, *those))
     return {stage: these.get(stage, Range()) + those.get(stage, Range()) for stage in stages}
+
+
+def _likely(these: Mapping[str, Range], those: Mapping[str, Range]) -> dict[str, Range]:
+    return {s: number.likely(those.get(s, Range()).point) for s, number in these.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +177,18 @@ class Forecast:
     test: Amount
     models: int
     course: Course = ONE_CALL
+
+    def likely(self, other: Forecast) -> Forecast:
+        """This forecast, with what the other one, of no more steps, says is likely."""
+        fewer = len(self.steps) - len(other.steps)
+        pairs = zip(self.steps, (*other.steps, *[Amount()] * fewer), strict=True)
+        return replace(
+            self,
+            baseline=self.baseline.likely(other.baseline),
+            steps=tuple(mine.likely(theirs) for mine, theirs in pairs),
+            reached=(*other.reached, *[0.0] * fewer),
+            test=self.test.likely(other.test),
+        )
 
     @property
     def training(self) -> Amount:

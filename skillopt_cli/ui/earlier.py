@@ -29,7 +29,8 @@ def earlier_run(folder: Path, view: RunView, benchmark: str) -> Earlier:
             "name one of the same benchmark: other tasks take other calls",
         )
     told = Assumptions(_accuracy(view), _best_step(view), _unchanged(view), _latency(view))
-    models: dict[Role, str] = {"target": run.target, "optimizer": run.optimizer, "judge": run.judge}
+    names: dict[Role, str] = {"target": run.target, "optimizer": run.optimizer, "judge": run.judge}
+    models = {role: name for role, name in names.items() if name not in ("", "none")}
     return Earlier(str(folder), view.total_steps, told, view.ledger, models)
 
 

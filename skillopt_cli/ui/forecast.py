@@ -7,55 +7,30 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from skillopt_cli.compose.call_costs import ANSWER, GROWTH, PROPOSAL, Cost
 from skillopt_cli.compose.comparison import MEASURED
-from skillopt_cli.compose.planning import Bought, Planned
-from skillopt_cli.core.caps import FLAGS
-from skillopt_cli.core.resolution import CHANGED, detectable_gain, least_gain
+from skillopt_cli.compose.planning import Planned
+from skillopt_cli.core.resolution import detectable_gain, least_gain
 from skillopt_cli.core.words import count
 from skillopt_cli.engine.earlier import Earlier
-from skillopt_cli.engine.forecast import Assumptions, Course, Range
+from skillopt_cli.engine.forecast import Range
+from skillopt_cli.ui.plan_notes import number, warnings
 from skillopt_cli.ui.words import dollars, duration
-
-FEW = 20
-"""Selection tasks below which their number is worth a warning."""
 
 
 def short_lines(plan: Planned) -> Iterator[str]:
     """What a training will take, in two lines; a warning for each cap that buys less than all."""
     forecast, total = plan.forecast, plan.forecast.total
-    asked = f", {_number(total.asked)} optimizer calls" if "optimizer" in plan.costs else ""
+    asked = f", {number(total.asked)} optimizer calls" if "optimizer" in plan.costs else ""
     steps = count(len(forecast.steps), "step")
     left = "" if len(forecast.steps) == plan.plan.total else f" of {plan.plan.total} left"
-    yield f"Plan: {steps}{left}, {_number(total.rollouts)} rollouts{asked}"
+    yield f"Plan: {steps}{left}, {number(total.rollouts)} rollouts{asked}"
     workers = count(plan.config.run.workers, "worker")
     took = duration(total.seconds.point)
     yield (
-        f"Plan: about {_number(_rough(plan.tokens))} tokens{_money(plan)},"
+        f"Plan: about {number(_rough(plan.tokens))} tokens{_money(plan)},"
         f" {took} with {workers} if a call takes {plan.assumed.seconds:g} s"
     )
     yield from warnings(plan)
-
-
-def warnings(plan: Planned) -> Iterator[str]:
-    """What should be thought over before money is spent."""
-    planned, selection = len(plan.forecast.steps), plan.sizes["selection"]
-    if selection < FEW:
-        least = least_gain(selection)
-        shown = "no gain" if least is None else f"only a true gain of {_points(least)} or more"
-        yield (
-            f"Warning: the selection split has only {count(selection, 'task')}:"
-            f" {shown} can be counted on to show"
-        )
-    for bought in plan.bought():
-        if bought.steps < planned:
-            yield f"Warning: {_bought_words(bought, planned)}"
-
-
-def _bought_words(bought: Bought, planned: int) -> str:
-    flag = FLAGS[bought.cap.name]
-    less = "" if bought.tested else ", and not the final test"
-    return f"run.{bought.cap} buys {bought.steps} of {planned} steps{less}; raise it with {flag}"
 
 
 def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
@@ -95,111 +70,6 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
         f"{duration(seconds.low)} to {duration(seconds.high)}",
     ))
     return rows
-
-
-def _taken(plan: Planned, earlier: Earlier) -> Iterator[str]:
-    """What the plan took from an earlier run, and what differs from that."""
-    told, parts = earlier.told, []
-    if told.accuracy is not None:
-        parts.append(f"{told.accuracy:.0%} of the train tasks solved")
-    if told.best_step is not None:
-        parts.append(f"step {told.best_step} the best" if told.best_step else "no step better")
-    if told.unchanged is not None:
-        parts.append(f"{told.unchanged:.0%} of the candidates no new text")
-    if told.latency is not None:
-        parts.append(f"{told.latency:g} s a call")
-    for role, costs in plan.costs.items():
-        if costs.stages:
-            parts.append(f"{_read_and_written(costs.other)} tokens a call of the {role}")
-    said = ", ".join(parts) or "nothing: it measured nothing that is not told otherwise"
-    yield f"Taken from {earlier.run} ({count(earlier.steps, 'step')}): {said}."
-    for role, model in earlier.models.items():
-        if role in plan.costs and plan.costs[role].model != model:
-            yield f"Warning: its {role} was {model}, not {plan.costs[role].model}"
-
-
-def _read_and_written(cost: Cost) -> str:
-    return f"{cost.prompt.point:,.0f} + {cost.completion.point:,.0f}"
-
-
-def _assumed(plan: Planned) -> Iterator[str]:
-    """What nobody told or measured."""
-    assumed, parts = plan.assumed, []
-    taken = plan.earlier.told if plan.earlier else Assumptions()
-    if taken.accuracy is None:
-        solved = assumed.solved
-        parts.append(
-            f"{solved.point:.0%} of the train tasks are solved (range {solved.low:.0%} to"
-            f" {solved.high:.0%})"
-        )
-    if taken.unchanged is None and assumed.unchanged is not None:
-        parts.append(f"{assumed.unchanged:.0%} of the candidates are no new text")
-    if taken.latency is None:
-        parts.append(f"a call takes {assumed.seconds:g} s")
-    if not plan.costs["target"].stages:
-        parts.append(f"an answer {_number(ANSWER)} tokens")
-    if "optimizer" in plan.costs and not plan.costs["optimizer"].stages:
-        parts.append(f"a proposal {_number(PROPOSAL)}")
-    if not plan.costs["target"].stages:
-        parts.append(f"and a skill grows by {_number(GROWTH)} tokens")
-    if parts:
-        yield f"Assumed: {', '.join(parts)}."
-
-
-def _course_notes(course: Course) -> Iterator[str]:
-    """How attempts go, where they take more than one call."""
-    if course.turns.high > 1:
-        most = f"{course.turns.high:,.0f}"
-        yield f"An attempt may take {most} turns; about half of them are taken to be likely."
-    if course.verdicts.high:
-        yield "A model judges what is not plainly right or wrong: half of the answers, it is taken."
-
-
-def plan_notes(plan: Planned) -> Iterator[str]:
-    """What the numbers rest on, what the splits can show, and what caps buy."""
-    if plan.earlier is not None:
-        yield from _taken(plan, plan.earlier)
-    yield from _assumed(plan)
-    yield (
-        "The lower ends allow for a run that ends early: with every selection task solved, or for"
-        " want of patience."
-    )
-    if plan.by_program and plan.earlier is None:
-        yield "An attempt counts as one call; a program makes several, so calls are too few."
-    yield from _course_notes(plan.forecast.course)
-    for split in MEASURED:
-        yield _resolution(split, plan.sizes[split])
-    planned = len(plan.forecast.steps)
-    for bought in plan.bought():
-        if bought.steps == planned:
-            yield f"run.{bought.cap} pays for all {planned} steps."
-    yield from warnings(plan)
-
-
-def _resolution(split: str, n: int) -> str:
-    """What a split can show: words for a number that does not exist."""
-    gain, least = detectable_gain(n), least_gain(n)
-    if least is None:
-        shown = "no gain can be told from luck"
-    elif gain is None:
-        shown = (
-            f"if two skills differ on {CHANGED:.0%} of them, no gain can be told from luck;"
-            f" if none is lost, one of {_points(least)} can"
-        )
-    else:
-        shown = (
-            f"if two skills differ on {CHANGED:.0%} of them, a gain of {_points(gain)} can be told"
-            f" from luck; if none is lost, one of {_points(least)}"
-        )
-    return (
-        f"The {split} split has {count(n, 'task')}: one is {100 / n:.1f} points; {shown}"
-        " (four times in five, by an exact paired test at the 5 % level)."
-    )
-
-
-def _points(share: float) -> str:
-    """A gain in whole hundredths, rounded up: it must be no less."""
-    return count(math.ceil(100 * share - 1e-9), "point")
 
 
 def plan_document(plan: Planned) -> dict[str, Any]:
@@ -273,12 +143,6 @@ def _like(plan: Planned, earlier: Earlier) -> dict[str, Any]:
 def _row(what: str, number: Range) -> tuple[str, str, str]:
     known = number.low == number.high
     return what, f"{number.point:,.0f}", "" if known else f"{number.low:,.0f} to {number.high:,.0f}"
-
-
-def _number(number: Range) -> str:
-    if number.low == number.high:
-        return f"{number.point:,.0f}"
-    return f"{number.point:,.0f} ({number.low:,.0f} to {number.high:,.0f})"
 
 
 def _rough(number: Range) -> Range:
