@@ -35,6 +35,14 @@ UnchangedOption = Annotated[
         min=0.0, max=1.0, help="Share of steps whose candidate is no new text; else none."
     ),
 ]
+MeasuredOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="Share of selection tasks a new text is measured on, with early rejection; else 0.7.",
+    ),
+]
 LatencyOption = Annotated[
     float | None, typer.Option(min=0.001, help="Seconds a model call takes; else 2.")
 ]
@@ -51,6 +59,7 @@ def plan(
     accuracy: AccuracyOption = None,
     best_step: BestStepOption = None,
     unchanged: UnchangedOption = None,
+    measured: MeasuredOption = None,
     latency: LatencyOption = None,
     like: LikeOption = None,
     json: JsonOption = False,
@@ -66,7 +75,7 @@ def plan(
     config = settle(replace(wishes, roles=()), environment).config
     if not config.env.name:
         settle(replace(wishes, example="skillopt plan searchqa"), environment)
-    told = Assumptions(accuracy, best_step, unchanged, latency)
+    told = Assumptions(accuracy, best_step, unchanged, measured, latency)
     earlier = None
     if like is not None:
         folder = find_run(like, Path(config.env.out_root))

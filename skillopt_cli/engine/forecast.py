@@ -53,12 +53,15 @@ class Assumptions:
         accuracy: share of train tasks that are solved; decides how many analysts are asked.
         best_step: the last step that makes a new best skill, 0 for none.
         unchanged: share of steps whose candidate is no new text, so that nothing is measured.
+        measured: share of the selection split that is measured of a candidate, where early
+            rejection may end that.
         latency: seconds a call takes.
     """
 
     accuracy: float | None = None
     best_step: int | None = None
     unchanged: float | None = None
+    measured: float | None = None
     latency: float | None = None
 
     @property

@@ -25,7 +25,7 @@ from skillopt_cli.stages.rank import exceeds
 EDITS_PER_PATCH = 2
 """Edits that an analyst proposes, where that decides whether they must be ranked."""
 MEASURED_BEFORE_REJECT = 0.7
-"""Share of the selection split measured of a candidate, with early rejection."""
+"""Share of the selection split measured of a candidate, with early rejection, if none is told."""
 SUCCESSES_PROPOSE = 0.2
 """Share of the analyses of successes that propose an edit; mostly there is little to add."""
 ACCEPTED = 0.3
@@ -169,7 +169,8 @@ class Forecaster:
         """Attempts of measuring a candidate, which is a new text with the chance `changed`."""
         selection, evaluation = self.sizes["selection"], self.config.evaluation
         early = evaluation.early_reject and evaluation.use_gate
-        share = MEASURED_BEFORE_REJECT if early else 1.0
+        told = self.assumed.measured
+        share = (MEASURED_BEFORE_REJECT if told is None else told) if early else 1.0
         return Range(0, changed * share * selection, selection)
 
     def _epoch_end(self, step: StepPlan) -> Amount:

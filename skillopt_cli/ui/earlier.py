@@ -28,7 +28,13 @@ def earlier_run(folder: Path, view: RunView, benchmark: str) -> Earlier:
             f"the run {folder} is one of `{run.benchmark}`, not of `{benchmark}`",
             "name one of the same benchmark: other tasks take other calls",
         )
-    told = Assumptions(_accuracy(view), _best_step(view), _unchanged(view), _latency(view))
+    told = Assumptions(
+        accuracy=_accuracy(view),
+        best_step=_best_step(view),
+        unchanged=_unchanged(view),
+        measured=_measured(view),
+        latency=_latency(view),
+    )
     names: dict[Role, str] = {"target": run.target, "optimizer": run.optimizer, "judge": run.judge}
     models = {role: name for role, name in names.items() if name not in ("", "none")}
     return Earlier(str(folder), view.total_steps, told, view.ledger, models)
@@ -59,6 +65,14 @@ def _unchanged(view: RunView) -> float | None:
     if not decided or not view.made:
         return None
     return sum(step.unchanged for step in decided) / len(decided)
+
+
+def _measured(view: RunView) -> float | None:
+    """The share measured of candidates; None where none was rejected early, which may be off."""
+    gates = [(s.measured, s.gate.decision) for s in view.steps if s.gate and not s.unchanged]
+    if not any(decision.early for _, decision in gates):
+        return None
+    return sum(made for made, _ in gates) / sum(decision.n for _, decision in gates)
 
 
 def _latency(view: RunView) -> float | None:

@@ -98,6 +98,7 @@ def plan_document(plan: Planned) -> dict[str, Any]:
             "accuracy": _document(plan.assumed.solved),
             "best_step": plan.assumed.best_step,
             "unchanged": plan.assumed.unchanged,
+            "measured": plan.assumed.measured,
             "latency": plan.assumed.seconds,
         },
         "like": None if plan.earlier is None else _like(plan, plan.earlier),

@@ -46,6 +46,8 @@ def _taken(plan: Planned, earlier: Earlier) -> Iterator[str]:
         parts.append(f"step {told.best_step} the best" if told.best_step else "no step better")
     if told.unchanged is not None:
         parts.append(f"{told.unchanged:.0%} of the candidates no new text")
+    if told.measured is not None:
+        parts.append(f"{told.measured:.0%} of the selection split measured of a new text")
     if told.latency is not None:
         parts.append(f"{told.latency:g} s a call")
     for role, costs in plan.costs.items():
@@ -69,6 +71,8 @@ def _assumed(plan: Planned) -> Iterator[str]:
         parts.append(f"{solved.point:.0%} of the train tasks are solved{ends}")
     if taken.unchanged is None and assumed.unchanged is not None:
         parts.append(f"{assumed.unchanged:.0%} of the candidates are no new text")
+    if taken.measured is None and assumed.measured is not None:
+        parts.append(f"{assumed.measured:.0%} of the selection split is measured of a new text")
     if taken.latency is None:
         parts.append(f"a call takes {assumed.seconds:g} s")
     unmeasured = {role for role, costs in plan.costs.items() if not costs.stages}
