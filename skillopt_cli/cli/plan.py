@@ -32,7 +32,7 @@ BestStepOption = Annotated[
 UnchangedOption = Annotated[
     float | None,
     typer.Option(
-        min=0.0, max=1.0, help="Share of steps whose candidate is no new text; else none."
+        min=0.0, max=1.0, help="Share of candidates and guidance that are no new text; else none."
     ),
 ]
 MeasuredOption = Annotated[

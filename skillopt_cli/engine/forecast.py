@@ -52,7 +52,8 @@ class Assumptions:
     Attributes:
         accuracy: share of train tasks that are solved; decides how many analysts are asked.
         best_step: the last step that makes a new best skill, 0 for none.
-        unchanged: share of steps whose candidate is no new text, so that nothing is measured.
+        unchanged: share of the texts made, by steps and by the ends of epochs, that are no new
+            ones, so that nothing is measured.
         measured: share of the selection split that is measured of a candidate, where early
             rejection may end that.
         latency: seconds a call takes.

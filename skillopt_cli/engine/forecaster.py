@@ -113,14 +113,14 @@ class Forecaster:
 
     def _step(self, tasks: int, budget: int | None) -> Amount:
         made = self._attempts("rollout", Range.of(tasks)) + self._reflection(tasks, budget)
-        return made + self._attempts("measure", self._measurement(1 - self._unchanged))
+        rates = self.config.optimizer.rate_control == "autonomous"
+        changed = self._changed(RATES_NOTHING if rates else 0.0)
+        return made + self._attempts("measure", self._measurement(changed))
 
-    @property
-    def _unchanged(self) -> float:
-        """How likely a step's candidate is no new text."""
-        if self.assumed.unchanged is not None:
-            return self.assumed.unchanged
-        return RATES_NOTHING if self.config.optimizer.rate_control == "autonomous" else 0.0
+    def _changed(self, unchanged: float = 0.0) -> float:
+        """How likely a text that is made is a new one; not so with a chance, if none is told."""
+        told = self.assumed.unchanged
+        return 1 - (unchanged if told is None else told)
 
     def _reflection(self, tasks: int, budget: int | None) -> Amount:
         """From analysts to a candidate."""
@@ -165,7 +165,7 @@ class Forecaster:
             successes = 0
         return len(cut(range(failures), size)), len(cut(range(successes), size))
 
-    def _measurement(self, changed: float = 1.0) -> Range:
+    def _measurement(self, changed: float) -> Range:
         """Attempts of measuring a candidate, which is a new text with the chance `changed`."""
         selection, evaluation = self.sizes["selection"], self.config.evaluation
         early = evaluation.early_reject and evaluation.use_gate
@@ -183,9 +183,10 @@ class Forecaster:
             calls["slow_update"] = Range(0, 1, TRIES)
             # What is injected by force makes a new text of the current and of the best skill.
             texts = 1 if self._leads(step.number) else 2
-            forced = Range(0, texts, 2) * self.sizes["selection"]
+            changed = self._changed()
+            forced = Range(0, changed * texts, 2) * self.sizes["selection"]
             gated = settings.slow_update_gate_with_selection
-            made += self._attempts("measure", self._measurement() if gated else forced)
+            made += self._attempts("measure", self._measurement(changed) if gated else forced)
         if settings.use_meta_skill:
             calls["meta_skill"] = Range(0, 1, TRIES)
         return made + self._asked(calls) if self.asks else made

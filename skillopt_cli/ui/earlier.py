@@ -60,11 +60,10 @@ def _best_step(view: RunView) -> int | None:
 
 
 def _unchanged(view: RunView) -> float | None:
-    """The share of steps that measured no new text; a replay measures nothing at all."""
-    decided = [step for step in view.steps if step.decided]
-    if not decided or not view.made:
-        return None
-    return sum(step.unchanged for step in decided) / len(decided)
+    decided = [step.unchanged for step in view.steps if step.decided]
+    texts = len(decided) + sum(epoch.guided for epoch in view.epochs)
+    same = sum(decided) + sum(epoch.unchanged for epoch in view.epochs)
+    return same / texts if texts else None
 
 
 def _measured(view: RunView) -> float | None:

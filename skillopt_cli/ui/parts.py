@@ -98,7 +98,9 @@ class EpochView:
     """What is known of an epoch's end. `step` is the epoch's last.
 
     Attributes:
-        measured: attempts on the selection split at the text with guidance.
+        measured: attempts on the selection split at the texts with guidance.
+        texts: how many texts were measured.
+        recalled: those of them whose attempts the journal had.
     """
 
     number: int
@@ -107,11 +109,25 @@ class EpochView:
     slow: SlowUpdateDecided | None = None
     notes: str = ""
     measured: int = 0
+    texts: int = 0
+    recalled: int = 0
 
     @property
     def changed(self) -> bool:
         """Whether guidance got into the skill."""
         return self.slow is not None and "accept" in self.slow.action
+
+    @property
+    def guided(self) -> int:
+        """The texts it was to make: none before there is guidance, at least one from then on."""
+        if self.slow is None or self.slow.action == "inject_placeholder":
+            return 0
+        return max(1, self.texts)
+
+    @property
+    def unchanged(self) -> int:
+        """Those of them that were no new text."""
+        return self.guided - self.texts + self.recalled
 
     @property
     def saved(self) -> int:

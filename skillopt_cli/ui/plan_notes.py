@@ -45,7 +45,7 @@ def _taken(plan: Planned, earlier: Earlier) -> Iterator[str]:
     if told.best_step is not None:
         parts.append(f"step {told.best_step} the best" if told.best_step else "no step better")
     if told.unchanged is not None:
-        parts.append(f"{told.unchanged:.0%} of the candidates no new text")
+        parts.append(f"{told.unchanged:.0%} of the texts made no new ones")
     if told.measured is not None:
         parts.append(f"{told.measured:.0%} of the selection split measured of a new text")
     if told.latency is not None:
@@ -70,7 +70,7 @@ def _assumed(plan: Planned) -> Iterator[str]:
         ends = f" (range {solved.low:.0%} to {solved.high:.0%})" if solved.low < solved.high else ""
         parts.append(f"{solved.point:.0%} of the train tasks are solved{ends}")
     if taken.unchanged is None and assumed.unchanged is not None:
-        parts.append(f"{assumed.unchanged:.0%} of the candidates are no new text")
+        parts.append(f"{assumed.unchanged:.0%} of the texts made are no new ones")
     if taken.measured is None and assumed.measured is not None:
         parts.append(f"{assumed.measured:.0%} of the selection split is measured of a new text")
     if taken.latency is None:

@@ -63,7 +63,14 @@ def _measured(view: RunView, stage: StageView) -> RunView:
     if not _decided(view, stage.step):
         return view.noted(stage.step, measured=stage.done, recalled=stage.recalled)
     epochs = tuple(
-        replace(e, measured=e.measured + stage.done) if e.step == stage.step else e
+        replace(
+            e,
+            measured=e.measured + stage.done,
+            texts=e.texts + 1,
+            recalled=e.recalled + (stage.recalled == stage.done),
+        )
+        if e.step == stage.step
+        else e
         for e in view.epochs
     )
     return replace(view, epochs=epochs)
