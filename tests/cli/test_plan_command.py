@@ -71,11 +71,6 @@ def trained(sizes: Sequence[str], *more: str) -> Trained:
     folder = Path("outputs/searchqa/a")
     history = json.loads((folder / "history.json").read_text(encoding="utf-8"))
     accuracy = sum(step["rollout_hard"] for step in history) / len(history)
-    texts = [step["candidate_hash"] for step in history]
-    again = [
-        step["action"].startswith("skip_") or text in texts[:i]
-        for i, (step, text) in enumerate(zip(history, texts, strict=True))
-    ]
     calls = events(folder, "call_made")
     read = [call["usage"] for call in calls if call["stage"] != "preflight"]
     decided = [*events(folder, "gate_decided"), *events(folder, "slow_update_decided")]
@@ -85,8 +80,23 @@ def trained(sizes: Sequence[str], *more: str) -> Trained:
         tokens=sum(usage["prompt_tokens"] + usage["completion_tokens"] for usage in read),
         accuracy=accuracy,
         best_step=max(leads, default=0),
-        unchanged=sum(again) / len(again),
+        unchanged=unchanged(folder),
     )
+
+
+def unchanged(folder: Path) -> float:
+    """The share of texts that took no call to be measured; without early rejection."""
+    begun = [event["step"] for event in events(folder, "stage_started") if is_measure(event)]
+    ends = events(folder, "slow_update_decided")
+    none = sum(event["action"] == "no_content" for event in ends)
+    texts = sum(step > 0 for step in begun) + len(events(folder, "step_skipped")) + none
+    (baseline,) = events(folder, "baseline_measured")
+    made = sum(is_measure(event) for event in events(folder, "call_made")) / baseline["n"] - 1
+    return 1 - made / texts
+
+
+def is_measure(event: dict[str, Any]) -> bool:
+    return bool(event["stage"] == "measure")
 
 
 def leads_with(decision: dict[str, Any] | None) -> bool:

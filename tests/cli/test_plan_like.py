@@ -1,4 +1,4 @@
-"""`skillopt plan --like`: what a plan takes from an earlier run, and from which it takes nothing."""
+"""`skillopt plan --like`: what a plan takes from an earlier run, and which run it refuses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_small_run_tells_what_a_large_one_takes() -> None:
     untold, like = plan(*LARGE), plan(*LARGE, "--like", "a")
     large = train(*LARGE, run_id="b")
     calls, read = len(events(large, "call_made")), tokens(large)
-    assert like["calls"]["point"] == pytest.approx(calls, rel=0.1)
+    assert like["calls"]["point"] == pytest.approx(calls, rel=0.2)
     assert like["tokens"]["point"] == pytest.approx(read, rel=0.25)
     assert untold["tokens"]["point"] > 2 * read
     for document in (untold, like):
