@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
-from skillopt_cli.backends.chat_agent import render
 from skillopt_cli.compose.build import (
     caps_of,
     check_abilities,
     open_benchmark,
     run_prompts,
     train_plan,
+)
+from skillopt_cli.compose.call_costs import (
+    ANSWER,
+    GROWTH,
+    LOOKED_AT,
+    RUBRIC,
+    WRITTEN,
+    Cost,
+    Costs,
+    optimizer_reads,
+    target_reads,
 )
 from skillopt_cli.compose.endpoints import effective, own_settings, roles_of
 from skillopt_cli.compose.housing import passing_executor
@@ -30,45 +40,14 @@ from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.ledger import Ledger
 from skillopt_cli.core.plan import TrainPlan
-from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Split, Task, Usage
+from skillopt_cli.core.task import Split, Task
+from skillopt_cli.engine.earlier import Earlier
 from skillopt_cli.engine.forecast import Amount, Assumptions, Course, Forecast, Range
 from skillopt_cli.engine.forecaster import Forecaster
 from skillopt_cli.engine.spending import first_work
 from skillopt_cli.ports import BackendSpec, Benchmark
-from skillopt_cli.stages.material import skill_text
 
-CHARS_PER_TOKEN = 4
-ANSWER = Range(10, 100, 1000)
-"""Tokens of a target's answer."""
-PROPOSAL = Range(100, 500, 2000)
-"""Tokens of an optimizer's answer."""
-VERDICT = Range(1, 5, 100)
-"""Tokens of a judge's answer, and of its rubric beside what it judges."""
-RUBRIC = Range.of(200)
-GROWTH = Range(0, 500, 2000)
-"""Tokens a skill gains in training."""
-_WRITTEN: Mapping[Role, Range] = {"optimizer": PROPOSAL, "target": ANSWER, "judge": VERDICT}
-_LOOKED_AT = 50
 NOTHING_USED = Use(Ledger())
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one call of a role takes.
-
-    Attributes:
-        usd: None where the price of the model is not known.
-    """
-
-    prompt: Range
-    completion: Range
-    usd: Range | None
-
-    @property
-    def tokens(self) -> Range:
-        """Read and written."""
-        return self.prompt + self.completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,27 +77,27 @@ class Planned:
     """A training, planned.
 
     Attributes:
-        costs: of one call, by role; the optimizer is absent where it is no model.
-        names: of the models, by role.
+        costs: of calls, by role; the optimizer is absent where it is no model.
         plan: of the whole run, steps already done included.
         used: what earlier processes of the run used.
         by_program: whether a program attempts the tasks, with any number of calls each.
+        earlier: the run it is to be like, which tells no more than was taken from it.
     """
 
     config: RunConfig
     sizes: Mapping[Split, int]
     assumed: Assumptions
     forecast: Forecast
-    costs: Mapping[Role, Cost]
-    names: Mapping[Role, str]
+    costs: Mapping[Role, Costs]
     plan: TrainPlan
     used: Use = NOTHING_USED
     by_program: bool = False
+    earlier: Earlier | None = None
 
     @property
     def unpriced(self) -> list[Role]:
         """Roles whose model has no known price."""
-        return [role for role, cost in self.costs.items() if cost.usd is None]
+        return [role for role, cost in self.costs.items() if cost.unpriced]
 
     @property
     def tokens(self) -> Range:
@@ -159,7 +138,8 @@ class Planned:
         work = first_work(self.config, self.plan, self.sizes["selection"], asks=self._asks)
         steps = self.forecast.steps[:1]
         seconds = sum((step.seconds for step in steps), self.forecast.baseline.seconds)
-        return Amount(Range.of(work.rollouts), {"reflect": Range.of(work.asks)}, seconds)
+        attempts, calls = Range.of(work.rollouts), Range.of(work.asks)
+        return Amount({"measure": attempts}, {"reflect": calls}, seconds)
 
     @property
     def _asks(self) -> bool:
@@ -179,17 +159,20 @@ class Planned:
         return self._spent(amount, lambda cost: cost.usd or Range()).point
 
     def _spent(self, amount: Amount, each: Callable[[Cost], Range]) -> Range:
-        course = self.forecast.course
-        spent = amount.rollouts * course.turns * each(self.costs["target"])
-        if "judge" in self.costs:
-            spent += amount.rollouts * course.verdicts * each(self.costs["judge"])
+        course, spent = self.forecast.course, Range()
+        for stage, number in amount.attempts.items():
+            spent += number * course.turns * each(self.costs["target"].of(stage))
+            if "judge" in self.costs:
+                spent += number * course.verdicts * each(self.costs["judge"].of(stage))
         if self._asks:
-            spent += amount.asked * each(self.costs["optimizer"])
+            for stage, number in amount.calls.items():
+                spent += number * each(self.costs["optimizer"].of(stage))
         return spent
 
 
 def _at_most(amount: Amount) -> Amount:
-    return Amount(Range.of(amount.rollouts.high), seconds=Range.of(amount.seconds.high))
+    attempts = {stage: Range.of(number.high) for stage, number in amount.attempts.items()}
+    return Amount(attempts, seconds=Range.of(amount.seconds.high))
 
 
 def planned(
@@ -197,8 +180,13 @@ def planned(
     environment: Mapping[str, str],
     assumed: Assumptions | None = None,
     progress: Progress | None = None,
+    earlier: Earlier | None = None,
 ) -> Planned:
     """The plan of a training, or of what is left of it. No key is needed.
+
+    Args:
+        assumed: what is told of it; this wins over what the earlier run measured.
+        earlier: a run that it is to be like.
 
     Raises:
         ConfigError, DataError: the run could not be made.
@@ -222,10 +210,18 @@ def planned(
     skill = training_seed(config, benchmark.seed_skill)
     seeded = bool(skill.sent.text)
     course = _course(config, benchmark, splits["train"])
-    forecast = Forecaster(
-        config, plan, sizes, asks, assumed, seeded, progress.done, course
-    ).forecast()
-    asked = _asked(benchmark, splits["train"], skill)
+    if earlier is not None:
+        earlier = replace(earlier, told=earlier.told_of(plan.total).without(assumed))
+        course = earlier.course(course)
+        # How long calls take is no number of them: it alters the ends as well.
+        assumed = assumed.or_else(Assumptions(latency=earlier.told.latency))
+    forecaster = Forecaster(config, plan, sizes, asks, assumed, seeded, progress.done, course)
+    forecast = forecaster.forecast()
+    if earlier is not None:
+        # What was so in another run is likely in this one, and no more than that.
+        assumed = assumed.or_else(earlier.told)
+        forecast = forecast.likely(replace(forecaster, assumed=assumed).forecast())
+    asked = target_reads(benchmark, splits["train"], skill)
     # In each of several turns, all that was said before is read again.
     said = Range.of(0) if course.turns.high == 1 else course.turns * ANSWER * 0.5
     prompts: dict[Role, Range] = {"target": asked + GROWTH + said}
@@ -233,18 +229,35 @@ def planned(
         prompts["judge"] = asked + ANSWER + RUBRIC
     if asks:
         size = config.gradient.minibatch_size
-        prompts["optimizer"] = _analyst(instructions, skill) + (asked + ANSWER) * size + GROWTH
-    costs: dict[Role, Cost] = {}
-    names: dict[Role, str] = {}
-    for role in (role for role in specs if role in prompts):
-        prompt = prompts[role]
+        prompts["optimizer"] = (
+            optimizer_reads(instructions, skill) + (asked + ANSWER) * size + GROWTH
+        )
+    costs = _costs(config, environment, specs, prompts, earlier)
+    return Planned(
+        config, sizes, assumed, forecast, costs, plan, progress.used, by_program, earlier
+    )
+
+
+def _costs(
+    config: RunConfig,
+    environment: Mapping[str, str],
+    specs: Mapping[Role, BackendSpec],
+    prompts: Mapping[Role, Range],
+    earlier: Earlier | None,
+) -> dict[Role, Costs]:
+    """What calls take, by role, of those that read something."""
+    costs: dict[Role, Costs] = {}
+    for role, spec in specs.items():
+        if role not in prompts:
+            continue
         variable = str(effective(config, role, "api_key_env") or "")
         settings = role_settings(config, role, {variable: "", **environment})
-        completion = _WRITTEN[role]
-        price = role_price(config, specs[role], settings)
-        costs[role] = Cost(prompt, completion, _usd(price, prompt, completion))
-        names[role] = settings.model
-    return Planned(config, sizes, assumed, forecast, costs, names, plan, progress.used, by_program)
+        price = role_price(config, spec, settings)
+        guess = Cost.guessed(prompts[role], WRITTEN[role], price)
+        measured = earlier.calls(role) if earlier is not None else {}
+        name = called(spec.name, settings.model)
+        costs[role] = Costs.of_role((name, settings.model), guess, price, measured)
+    return costs
 
 
 def _check_target(
@@ -261,19 +274,9 @@ def _check_target(
         pass
 
 
-def _asked(benchmark: Benchmark, tasks: tuple[Task, ...], skill: SkillDocument) -> Range:
-    """Tokens a target reads of a task: the least, the mean and the most of the first tasks."""
-    lengths = [
-        sum(len(message.content) for message in render(benchmark.brief(task), skill))
-        for task in tasks[:_LOOKED_AT]
-    ]
-    mean = sum(lengths) / len(lengths)
-    return Range(min(lengths), mean, max(lengths)) * (1 / CHARS_PER_TOKEN)
-
-
 def _course(config: RunConfig, benchmark: Benchmark, tasks: tuple[Task, ...]) -> Course:
     """How attempts go: half of the turns that are allowed, unless nobody knows better."""
-    most = [benchmark.brief(task).max_turns for task in tasks[:_LOOKED_AT]]
+    most = [benchmark.brief(task).max_turns for task in tasks[:LOOKED_AT]]
     mean = sum(most) / len(most)
     turns = Range(1.0, (1 + mean) / 2, float(max(most)))
     if "judge" not in roles_of(config):
@@ -281,23 +284,3 @@ def _course(config: RunConfig, benchmark: Benchmark, tasks: tuple[Task, ...]) ->
     share = config.evaluation.judge_twice
     # An answer that is plainly right or wrong needs no judge; a verdict may have to be asked again.
     return Course(turns, Range(0.0, (1 + share) / 2, 4.0 if share else 2.0))
-
-
-def _analyst(prompts: Collection[str], skill: SkillDocument) -> Range:
-    """Tokens an optimizer reads beside what it is to look at."""
-    mean = sum(map(len, prompts)) / len(prompts)
-    shown = skill.text if skill.folder is None else skill_text(skill)
-    return Range.of((mean + len(shown)) / CHARS_PER_TOKEN)
-
-
-def _usd(price: Callable[[Usage], float | None], prompt: Range, completion: Range) -> Range | None:
-    ends = [
-        price(Usage(1, round(read), round(written)))
-        for read, written in (
-            (prompt.low, completion.low),
-            (prompt.point, completion.point),
-            (prompt.high, completion.high),
-        )
-    ]
-    low, point, high = ends
-    return None if low is None or point is None or high is None else Range(low, point, high)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +38,72 @@ class Range:
         """So many rounds of `number` at a time."""
         return Range(*(float(math.ceil(n / number)) for n in (self.low, self.point, self.high)))
 
+    def likely(self, point: float | None) -> Range:
+        """The range with another point, which it is made to hold; the same where that is None."""
+        if point is None:
+            return self
+        return Range(min(self.low, point), point, max(self.high, point))
+
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What is taken for granted.
+    """What is told of a training before it; None where nothing is, and a guess stands in.
 
     Attributes:
         accuracy: share of train tasks that are solved; decides how many analysts are asked.
+        best_step: the last step that makes a new best skill, 0 for none.
+        unchanged: share of the texts made, by steps and by the ends of epochs, that are no new
+            ones, so that nothing is measured.
+        measured: share of the selection split that is measured of a candidate, where early
+            rejection may end that.
         latency: seconds a call takes.
-        best_step: the last step that makes a new best skill, 0 for none; None if that is not known.
     """
 
-    accuracy: Range = Range(0.0, 0.5, 1.0)
-    latency: float = 2.0
+    accuracy: float | None = None
     best_step: int | None = None
+    unchanged: float | None = None
+    measured: float | None = None
+    latency: float | None = None
+
+    @property
+    def solved(self) -> Range:
+        """The share of train tasks that are solved."""
+        return Range(0.0, 0.5, 1.0) if self.accuracy is None else Range.of(self.accuracy)
+
+    @property
+    def seconds(self) -> float:
+        """What a call takes."""
+        return 2.0 if self.latency is None else self.latency
+
+    def without(self, others: Assumptions) -> Assumptions:
+        """Those of these that are not among the others."""
+        pairs = zip(astuple(self), astuple(others), strict=True)
+        return Assumptions(*(mine if theirs is None else None for mine, theirs in pairs))
+
+    def or_else(self, others: Assumptions) -> Assumptions:
+        """These and, where they say nothing, the others."""
+        pairs = zip(astuple(self), astuple(others), strict=True)
+        return Assumptions(*(theirs if mine is None else mine for mine, theirs in pairs))
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Work of one kind: attempts at tasks, calls of the optimizer by stage, and the time it takes.
+    """Work of one kind, and the time it takes.
 
     Attributes:
+        attempts: at tasks, by stage.
+        calls: of the optimizer, by stage.
         seconds: at the run's concurrency, if every call takes the assumed latency.
     """
 
-    rollouts: Range = Range()
+    attempts: Mapping[str, Range] = field(default_factory=dict)
     calls: Mapping[str, Range] = field(default_factory=dict)
     seconds: Range = Range()
+
+    @property
+    def rollouts(self) -> Range:
+        """Attempts at tasks, all stages together."""
+        return sum(self.attempts.values(), Range())
 
     @property
     def asked(self) -> Range:
@@ -73,16 +112,35 @@ class Amount:
 
     def maybe(self, chance: float = 1.0) -> Amount:
         """Work that may not be reached."""
-        calls = {stage: number.maybe(chance) for stage, number in self.calls.items()}
-        return Amount(self.rollouts.maybe(chance), calls, self.seconds.maybe(chance))
+        attempts, calls = (
+            {stage: number.maybe(chance) for stage, number in numbers.items()}
+            for numbers in (self.attempts, self.calls)
+        )
+        return Amount(attempts, calls, self.seconds.maybe(chance))
+
+    def likely(self, other: Amount) -> Amount:
+        """This work, with what is likely of the other one as what is likely of it."""
+        return Amount(
+            _likely(self.attempts, other.attempts),
+            _likely(self.calls, other.calls),
+            self.seconds.likely(other.seconds.point),
+        )
 
     def __add__(self, other: Amount) -> Amount:
-        stages = dict.fromkeys((*self.calls, *other.calls))
         return Amount(
-            self.rollouts + other.rollouts,
-            {s: self.calls.get(s, Range()) + other.calls.get(s, Range()) for s in stages},
+            _added(self.attempts, other.attempts),
+            _added(self.calls, other.calls),
             self.seconds + other.seconds,
         )
+
+
+def _added(these: Mapping[str, Range], those: Mapping[str, Range]) -> dict[str, Range]:
+    stages = dict.fromkeys((*these, *those))
+    return {stage: these.get(stage, Range()) + those.get(stage, Range()) for stage in stages}
+
+
+def _likely(these: Mapping[str, Range], those: Mapping[str, Range]) -> dict[str, Range]:
+    return {s: number.likely(those.get(s, Range()).point) for s, number in these.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +181,18 @@ class Forecast:
     test: Amount
     models: int
     course: Course = ONE_CALL
+
+    def likely(self, other: Forecast) -> Forecast:
+        """This forecast, with what the other one, of no more steps, says is likely."""
+        fewer = len(self.steps) - len(other.steps)
+        pairs = zip(self.steps, (*other.steps, *[Amount()] * fewer), strict=True)
+        return replace(
+            self,
+            baseline=self.baseline.likely(other.baseline),
+            steps=tuple(mine.likely(theirs) for mine, theirs in pairs),
+            reached=(*other.reached, *[0.0] * fewer),
+            test=self.test.likely(other.test),
+        )
 
     @property
     def training(self) -> Amount:

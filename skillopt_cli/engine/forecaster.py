@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.batches import cut, merging_calls
 from skillopt_cli.core.chances import binomial
+from skillopt_cli.core.events import StageName
 from skillopt_cli.core.pairs import PairPolicy
 from skillopt_cli.core.plan import StepPlan, TrainPlan
 from skillopt_cli.core.resolution import CHANGED
@@ -24,7 +25,7 @@ from skillopt_cli.stages.rank import exceeds
 EDITS_PER_PATCH = 2
 """Edits that an analyst proposes, where that decides whether they must be ranked."""
 MEASURED_BEFORE_REJECT = 0.7
-"""Share of the selection split measured of a candidate, with early rejection."""
+"""Share of the selection split measured of a candidate, with early rejection, if none is told."""
 SUCCESSES_PROPOSE = 0.2
 """Share of the analyses of successes that propose an edit; mostly there is little to add."""
 ACCEPTED = 0.3
@@ -61,7 +62,8 @@ class Forecaster:
 
     def forecast(self) -> Forecast:
         """The whole training, or what is left of it."""
-        baseline, test = self._attempts(Range.of(self.sizes["selection"])), self._test()
+        baseline = self._attempts("measure", Range.of(self.sizes["selection"]))
+        test = self._test()
         if self.done is not None:
             # What a step was at, and what was tested, may be in the journal already.
             baseline, test = Amount(), test.maybe()
@@ -110,16 +112,22 @@ class Forecaster:
             yield known[alike] + self._epoch_end(step) if ends else known[alike]
 
     def _step(self, tasks: int, budget: int | None) -> Amount:
-        made = self._attempts(Range.of(tasks)) + self._reflection(tasks, budget)
+        made = self._attempts("rollout", Range.of(tasks)) + self._reflection(tasks, budget)
         rates = self.config.optimizer.rate_control == "autonomous"
-        return made + self._attempts(self._measurement(1 - RATES_NOTHING if rates else 1.0))
+        changed = self._changed(RATES_NOTHING if rates else 0.0)
+        return made + self._attempts("measure", self._measurement(changed))
+
+    def _changed(self, unchanged: float = 0.0) -> float:
+        """How likely a text that is made is a new one; not so with a chance, if none is told."""
+        told = self.assumed.unchanged
+        return 1 - (unchanged if told is None else told)
 
     def _reflection(self, tasks: int, budget: int | None) -> Amount:
         """From analysts to a candidate."""
         if not self.asks:
             return Amount()
         settings, size = self.config.optimizer, self.config.gradient.merge_batch_size
-        accuracy = self.assumed.accuracy
+        accuracy = self.assumed.solved
         solved = range(math.floor(tasks * accuracy.low), math.ceil(tasks * accuracy.high) + 1)
         cuts = [self._minibatches(tasks - n, n) for n in solved]
         analysts = [sum(pair) for pair in cuts]
@@ -145,7 +153,7 @@ class Forecaster:
     def _analysts(self, tasks: int) -> Chances:
         """Those asked in a step, by how many of its tasks may be solved."""
         chances: dict[tuple[int, int], float] = {}
-        for solved, chance in enumerate(binomial(tasks, self.assumed.accuracy.point)):
+        for solved, chance in enumerate(binomial(tasks, self.assumed.solved.point)):
             pair = self._minibatches(tasks - solved, solved)
             chances[pair] = chances.get(pair, 0.0) + chance
         return chances
@@ -157,26 +165,28 @@ class Forecaster:
             successes = 0
         return len(cut(range(failures), size)), len(cut(range(successes), size))
 
-    def _measurement(self, changed: float = 1.0) -> Range:
+    def _measurement(self, changed: float) -> Range:
         """Attempts of measuring a candidate, which is a new text with the chance `changed`."""
         selection, evaluation = self.sizes["selection"], self.config.evaluation
         early = evaluation.early_reject and evaluation.use_gate
-        share = MEASURED_BEFORE_REJECT if early else 1.0
-        return Range(0, math.ceil(changed * share * selection), selection)
+        told = self.assumed.measured
+        share = (MEASURED_BEFORE_REJECT if told is None else told) if early else 1.0
+        return Range(0, changed * share * selection, selection)
 
     def _epoch_end(self, step: StepPlan) -> Amount:
         """From the second epoch on: the same tasks under two skills, then guidance and notes."""
         settings = self.config.optimizer
         if not (settings.use_slow_update or settings.use_meta_skill):
             return Amount()
-        made, calls = self._attempts(self._comparison(step)), {}
+        made, calls = self._attempts("slow_update", self._comparison(step)), {}
         if settings.use_slow_update:
             calls["slow_update"] = Range(0, 1, TRIES)
             # What is injected by force makes a new text of the current and of the best skill.
             texts = 1 if self._leads(step.number) else 2
-            forced = Range(0, texts, 2) * self.sizes["selection"]
+            changed = self._changed()
+            forced = Range(0, changed * texts, 2) * self.sizes["selection"]
             gated = settings.slow_update_gate_with_selection
-            made += self._attempts(self._measurement() if gated else forced)
+            made += self._attempts("measure", self._measurement(changed) if gated else forced)
         if settings.use_meta_skill:
             calls["meta_skill"] = Range(0, 1, TRIES)
         return made + self._asked(calls) if self.asks else made
@@ -198,7 +208,7 @@ class Forecaster:
         Two skills that each solve a share `a` would differ on 2a(1 - a) of the tasks by chance.
         They are of one kind, so at most half of that is likely.
         """
-        accuracy = self.assumed.accuracy.point
+        accuracy = self.assumed.solved.point
         changed = min(changed, accuracy * (1 - accuracy))
         shown: Mapping[PairPolicy, float] = {"changed": changed, "unchanged": 1 - changed}
         return shown.get(self.config.optimizer.longitudinal_pair_policy, 1.0)
@@ -225,17 +235,19 @@ class Forecaster:
         arms = Range(1, 2 - self._seed_stays + (not self._leads(self._last)), 3)
         if evaluation.eval_no_skill:
             arms += Range(0, self.seeded, self.seeded)
-        return self._attempts(arms * self.sizes["test"])
+        return self._attempts("test", arms * self.sizes["test"])
 
-    def _attempts(self, rollouts: Range) -> Amount:
+    def _attempts(self, stage: StageName, number: Range) -> Amount:
         run = self.config.run
-        rounds = rollouts.per(min(run.workers, run.max_concurrency))
-        return Amount(rollouts=rollouts, seconds=rounds * self.course.calls * self.assumed.latency)
+        rounds = number.per(min(run.workers, run.max_concurrency))
+        return Amount(
+            attempts={stage: number}, seconds=rounds * self.course.calls * self.assumed.seconds
+        )
 
     def _asked(self, calls: Mapping[str, Range]) -> Amount:
         workers = min(self.config.gradient.analyst_workers, self.config.run.max_concurrency)
         rounds = sum((number.per(workers) for number in calls.values()), Range())
-        return Amount(calls=calls, seconds=rounds * self.assumed.latency)
+        return Amount(calls=calls, seconds=rounds * self.assumed.seconds)
 
 
 def _merges(patches: tuple[int, int], size: int) -> int:

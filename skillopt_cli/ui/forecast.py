@@ -4,54 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from skillopt_cli.compose.comparison import MEASURED
-from skillopt_cli.compose.planning import ANSWER, GROWTH, PROPOSAL, Bought, Planned
-from skillopt_cli.core.resolution import CHANGED, detectable_gain, least_gain
+from skillopt_cli.compose.planning import Planned
+from skillopt_cli.core.resolution import detectable_gain, least_gain
 from skillopt_cli.core.words import count
-from skillopt_cli.engine.forecast import Course, Range
+from skillopt_cli.engine.earlier import Earlier
+from skillopt_cli.engine.forecast import Range
+from skillopt_cli.ui.plan_notes import number, warnings
 from skillopt_cli.ui.words import dollars, duration
-
-FEW = 20
-"""Selection tasks below which their number is worth a warning."""
 
 
 def short_lines(plan: Planned) -> Iterator[str]:
     """What a training will take, in two lines; a warning for each cap that buys less than all."""
     forecast, total = plan.forecast, plan.forecast.total
-    asked = f", {_number(total.asked)} optimizer calls" if "optimizer" in plan.costs else ""
+    asked = f", {number(total.asked)} optimizer calls" if "optimizer" in plan.costs else ""
     steps = count(len(forecast.steps), "step")
     left = "" if len(forecast.steps) == plan.plan.total else f" of {plan.plan.total} left"
-    yield f"Plan: {steps}{left}, {_number(total.rollouts)} rollouts{asked}"
+    yield f"Plan: {steps}{left}, {number(total.rollouts)} rollouts{asked}"
     workers = count(plan.config.run.workers, "worker")
     took = duration(total.seconds.point)
     yield (
-        f"Plan: about {_number(_rough(plan.tokens))} tokens{_money(plan)},"
-        f" {took} with {workers} if a call takes {plan.assumed.latency:g} s"
+        f"Plan: about {number(_rough(plan.tokens))} tokens{_money(plan)},"
+        f" {took} with {workers} if a call takes {plan.assumed.seconds:g} s"
     )
     yield from warnings(plan)
-
-
-def warnings(plan: Planned) -> Iterator[str]:
-    """What should be thought over before money is spent."""
-    planned, selection = len(plan.forecast.steps), plan.sizes["selection"]
-    if selection < FEW:
-        least = least_gain(selection)
-        shown = "no gain" if least is None else f"only a true gain of {_points(least)} or more"
-        yield (
-            f"Warning: the selection split has only {count(selection, 'task')}:"
-            f" {shown} can be counted on to show"
-        )
-    for bought in plan.bought():
-        if bought.steps < planned:
-            yield f"Warning: {_bought_words(bought, planned)}"
-
-
-def _bought_words(bought: Bought, planned: int) -> str:
-    less = "" if bought.tested else ", and not the final test"
-    raised = f"raise it with `run.{bought.cap.name}=N`"
-    return f"run.{bought.cap} buys {bought.steps} of {planned} steps{less}; {raised}"
 
 
 def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
@@ -76,7 +55,7 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
     rows += [_row("all calls", forecast.calls), _row("tokens (estimate)", _rough(plan.tokens))]
     usd = plan.usd
     if usd is None:
-        models = ", ".join(f"{plan.names[role]} ({role})" for role in plan.unpriced)
+        models = ", ".join(f"{plan.costs[role].model} ({role})" for role in plan.unpriced)
         rows.append(("US dollars", "unknown", f"no price for {models}: see model.prices"))
     elif usd.high:
         rows.append((
@@ -91,66 +70,6 @@ def plan_rows(plan: Planned) -> list[tuple[str, str, str]]:
         f"{duration(seconds.low)} to {duration(seconds.high)}",
     ))
     return rows
-
-
-def _course_notes(course: Course) -> Iterator[str]:
-    """How attempts go, where they take more than one call."""
-    if course.turns.high > 1:
-        most = f"{course.turns.high:,.0f}"
-        yield f"An attempt may take {most} turns; about half of them are taken to be likely."
-    if course.verdicts.high:
-        yield "A model judges what is not plainly right or wrong: half of the answers, it is taken."
-
-
-def plan_notes(plan: Planned) -> Iterator[str]:
-    """What the numbers rest on, what the splits can show, and what caps buy."""
-    accuracy = plan.assumed.accuracy
-    yield (
-        f"Assumed: {accuracy.point:.0%} of the train tasks are solved (range {accuracy.low:.0%} to"
-        f" {accuracy.high:.0%}), a call takes {plan.assumed.latency:g} s, an answer"
-        f" {_number(ANSWER)} tokens, a proposal {_number(PROPOSAL)}, and a skill grows by"
-        f" {_number(GROWTH)} tokens."
-    )
-    yield (
-        "The lower ends allow for a run that ends early: with every selection task solved, or for"
-        " want of patience."
-    )
-    if plan.by_program:
-        yield "An attempt counts as one call; a program makes several, so calls are too few."
-    yield from _course_notes(plan.forecast.course)
-    for split in MEASURED:
-        yield _resolution(split, plan.sizes[split])
-    planned = len(plan.forecast.steps)
-    for bought in plan.bought():
-        if bought.steps == planned:
-            yield f"run.{bought.cap} pays for all {planned} steps."
-    yield from warnings(plan)
-
-
-def _resolution(split: str, n: int) -> str:
-    """What a split can show: words for a number that does not exist."""
-    gain, least = detectable_gain(n), least_gain(n)
-    if least is None:
-        shown = "no gain can be told from luck"
-    elif gain is None:
-        shown = (
-            f"if two skills differ on {CHANGED:.0%} of them, no gain can be told from luck;"
-            f" if none is lost, one of {_points(least)} can"
-        )
-    else:
-        shown = (
-            f"if two skills differ on {CHANGED:.0%} of them, a gain of {_points(gain)} can be told"
-            f" from luck; if none is lost, one of {_points(least)}"
-        )
-    return (
-        f"The {split} split has {count(n, 'task')}: one is {100 / n:.1f} points; {shown}"
-        " (four times in five, by an exact paired test at the 5 % level)."
-    )
-
-
-def _points(share: float) -> str:
-    """A gain in whole hundredths, rounded up: it must be no less."""
-    return count(math.ceil(100 * share - 1e-9), "point")
 
 
 def plan_document(plan: Planned) -> dict[str, Any]:
@@ -173,13 +92,16 @@ def plan_document(plan: Planned) -> dict[str, Any]:
         "calls": _document(forecast.calls),
         "tokens": _document(plan.tokens),
         "usd": None if usd is None else _document(usd),
-        "unknown_prices": {role: plan.names[role] for role in plan.unpriced},
+        "unknown_prices": {role: plan.costs[role].model for role in plan.unpriced},
         "seconds": _document(total.seconds),
         "assumed": {
-            "accuracy": _document(plan.assumed.accuracy),
+            "accuracy": _document(plan.assumed.solved),
             "best_step": plan.assumed.best_step,
-            "latency": plan.assumed.latency,
+            "unchanged": plan.assumed.unchanged,
+            "measured": plan.assumed.measured,
+            "latency": plan.assumed.seconds,
         },
+        "like": None if plan.earlier is None else _like(plan, plan.earlier),
         "smallest_gain": {
             split: {
                 "one_task": 1 / n,
@@ -202,15 +124,26 @@ def plan_document(plan: Planned) -> dict[str, Any]:
     }
 
 
+def _like(plan: Planned, earlier: Earlier) -> dict[str, Any]:
+    """What was taken from the earlier run; null for what it does not tell, or was told."""
+    return {
+        "run": earlier.run,
+        "steps": earlier.steps,
+        "models": dict(earlier.models),
+        **asdict(earlier.told),
+        "tokens": {
+            role: {
+                stage: {"prompt": cost.prompt.point, "completion": cost.completion.point}
+                for stage, cost in costs.stages.items()
+            }
+            for role, costs in plan.costs.items()
+        },
+    }
+
+
 def _row(what: str, number: Range) -> tuple[str, str, str]:
     known = number.low == number.high
     return what, f"{number.point:,.0f}", "" if known else f"{number.low:,.0f} to {number.high:,.0f}"
-
-
-def _number(number: Range) -> str:
-    if number.low == number.high:
-        return f"{number.point:,.0f}"
-    return f"{number.point:,.0f} ({number.low:,.0f} to {number.high:,.0f})"
 
 
 def _rough(number: Range) -> Range:

@@ -98,7 +98,9 @@ class EpochView:
     """What is known of an epoch's end. `step` is the epoch's last.
 
     Attributes:
-        measured: attempts on the selection split at the text with guidance.
+        measured: attempts on the selection split at the texts with guidance.
+        texts: how many texts were measured.
+        recalled: those of them whose attempts the journal had.
     """
 
     number: int
@@ -107,11 +109,25 @@ class EpochView:
     slow: SlowUpdateDecided | None = None
     notes: str = ""
     measured: int = 0
+    texts: int = 0
+    recalled: int = 0
 
     @property
     def changed(self) -> bool:
         """Whether guidance got into the skill."""
         return self.slow is not None and "accept" in self.slow.action
+
+    @property
+    def guided(self) -> int:
+        """The texts it was to make: none before there is guidance, at least one from then on."""
+        if self.slow is None or self.slow.action == "inject_placeholder":
+            return 0
+        return max(1, self.texts)
+
+    @property
+    def unchanged(self) -> int:
+        """Those of them that were no new text."""
+        return self.guided - self.texts + self.recalled
 
     @property
     def saved(self) -> int:
@@ -130,6 +146,7 @@ class StepView:
         skipped: why there was no candidate worth measuring.
         measured: attempts on the selection split, those in flight when the verdict was settled
             included.
+        recalled: those of them that the journal had.
         ledger: its calls, those of the end of its epoch included; what an interrupted process paid
             for the step before it was begun anew is not.
         broken: attempts without a score, at the end of the step's epoch too.
@@ -149,6 +166,7 @@ class StepView:
     candidate: CandidateMade | None = None
     skipped: str | None = None
     measured: int = 0
+    recalled: int = 0
     gate: GateDecided | None = None
     standing: Standing | None = None
     ledger: Ledger = field(default_factory=Ledger)
@@ -175,6 +193,12 @@ class StepView:
                 return "skip_no_patches"
             return self.candidate.skip if self.candidate else "skip_no_op"
         return None
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the candidate was no new text: the skill itself, or one measured before."""
+        action = self.action or ""
+        return action.startswith("skip_") or 0 < self.measured == self.recalled
 
     @property
     def saved(self) -> int:

@@ -51,6 +51,7 @@ class RunView:
         at: the step at work or the last one recorded; `TESTING` in the tests.
         standing: scores of the current and the best skill under the gate metric.
         stages: stages at work, in the order they began; more than one when they overlap.
+        waves: seconds that attempts made at a time took, by stage.
         rounds: what each task came to, by stage, in the order the stages began.
         tests: by label (seed, best, final, no_skill, eval).
         ledger: all calls, over all processes of the run.
@@ -76,6 +77,7 @@ class RunView:
     steps: tuple[StepView, ...] = ()
     epochs: tuple[EpochView, ...] = ()
     stages: tuple[StageView, ...] = ()
+    waves: tuple[float, ...] = ()
     rounds: Rounds = ()
     tests: Mapping[str, TestMeasured] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -42,17 +43,34 @@ def _open_stage(view: RunView, event: ev.StageStarted) -> RunView:
 def _close_stage(view: RunView, event: ev.StageFinished) -> RunView:
     key = (event.step, event.stage, event.label)
     for stage in view.stages:
-        if stage.key == key and stage.stage == "measure":
-            view = _measured(view, stage)
+        if stage.key == key:
+            view = replace(view, waves=(*view.waves, *_wave(view, stage)))
+            if stage.stage == "measure":
+                view = _measured(view, stage)
     return replace(view, stages=tuple(s for s in view.stages if s.key != key))
+
+
+def _wave(view: RunView, stage: StageView) -> Iterator[float]:
+    """How long attempts made at a time took. A stage that overlaps with others tells nothing."""
+    made, limits = stage.done - stage.recalled, view.run.limits if view.run else None
+    if made > 0 and stage.stage in ("rollout", "measure") and len(view.stages) == 1:
+        wide = min(stage.workers, limits.max_concurrency) if limits else stage.workers
+        yield (view.time - stage.began) / math.ceil(made / wide)
 
 
 def _measured(view: RunView, stage: StageView) -> RunView:
     """Count a measurement for its step or, once that has decided, for the end of its epoch."""
     if not _decided(view, stage.step):
-        return view.noted(stage.step, measured=stage.done)
+        return view.noted(stage.step, measured=stage.done, recalled=stage.recalled)
     epochs = tuple(
-        replace(e, measured=e.measured + stage.done) if e.step == stage.step else e
+        replace(
+            e,
+            measured=e.measured + stage.done,
+            texts=e.texts + 1,
+            recalled=e.recalled + (stage.recalled == stage.done),
+        )
+        if e.step == stage.step
+        else e
         for e in view.epochs
     )
     return replace(view, epochs=epochs)

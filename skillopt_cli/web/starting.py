@@ -21,7 +21,8 @@ from skillopt_cli.config.files import preset_names
 from skillopt_cli.config.layers import Resolved, resolve
 from skillopt_cli.core.errors import SkillOptError, UsageError
 from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
-from skillopt_cli.ui.forecast import plan_notes, plan_rows
+from skillopt_cli.ui.forecast import plan_rows
+from skillopt_cli.ui.plan_notes import plan_notes
 from skillopt_cli.web.form import (
     BENCHMARK,
     RUN_ID,

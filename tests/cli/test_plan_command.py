@@ -1,4 +1,4 @@
-"""`skillopt plan` against what a training then really takes, and what `train` says before it."""
+"""`skillopt plan` against what a training really takes, and what `train` says before it."""
 
 from __future__ import annotations
 
@@ -54,12 +54,15 @@ class Trained:
     """What a training took, and what only it could tell."""
 
     calls: int
+    tokens: int
     accuracy: float
     best_step: int
+    unchanged: float
 
     @property
     def known(self) -> list[str]:
-        return ["--accuracy", f"{self.accuracy:.4f}", "--best-step", str(self.best_step)]
+        shares = ("--accuracy", f"{self.accuracy:.4f}", "--unchanged", f"{self.unchanged:.4f}")
+        return [*shares, "--best-step", str(self.best_step)]
 
 
 def trained(sizes: Sequence[str], *more: str) -> Trained:
@@ -68,9 +71,32 @@ def trained(sizes: Sequence[str], *more: str) -> Trained:
     folder = Path("outputs/searchqa/a")
     history = json.loads((folder / "history.json").read_text(encoding="utf-8"))
     accuracy = sum(step["rollout_hard"] for step in history) / len(history)
+    calls = events(folder, "call_made")
+    read = [call["usage"] for call in calls if call["stage"] != "preflight"]
     decided = [*events(folder, "gate_decided"), *events(folder, "slow_update_decided")]
     leads = [event["step"] for event in decided if leads_with(event.get("decision"))]
-    return Trained(len(events(folder, "call_made")), accuracy, max(leads, default=0))
+    return Trained(
+        calls=len(calls),
+        tokens=sum(usage["prompt_tokens"] + usage["completion_tokens"] for usage in read),
+        accuracy=accuracy,
+        best_step=max(leads, default=0),
+        unchanged=unchanged(folder),
+    )
+
+
+def unchanged(folder: Path) -> float:
+    """The share of texts that took no call to be measured; without early rejection."""
+    begun = [event["step"] for event in events(folder, "stage_started") if is_measure(event)]
+    ends = events(folder, "slow_update_decided")
+    none = sum(event["action"] == "no_content" for event in ends)
+    texts = sum(step > 0 for step in begun) + len(events(folder, "step_skipped")) + none
+    (baseline,) = events(folder, "baseline_measured")
+    made = sum(is_measure(event) for event in events(folder, "call_made")) / baseline["n"] - 1
+    return 1 - made / texts
+
+
+def is_measure(event: dict[str, Any]) -> bool:
+    return bool(event["stage"] == "measure")
 
 
 def leads_with(decision: dict[str, Any] | None) -> bool:
@@ -84,13 +110,21 @@ def planned(sizes: Sequence[str] = SIZES, *more: str) -> dict[str, Any]:
     return document
 
 
-def check(sizes: Sequence[str], *more: str) -> None:
-    """Hold a plan that is told what is true against the training, and one that is told nothing."""
+def check(sizes: Sequence[str], *more: str) -> Trained:
+    """Hold plans against the training: told what is true, told nothing, and like the training."""
     true = trained(sizes, *more)
-    told, untold = planned(sizes, *more, *true.known)["calls"], planned(sizes, *more)["calls"]
-    assert told["point"] == pytest.approx(true.calls, rel=0.05)
-    assert told["low"] <= true.calls <= told["high"]
-    assert untold["low"] <= true.calls <= untold["high"]
+    told, untold = planned(sizes, *more, *true.known), planned(sizes, *more)
+    like = planned(sizes, *more, "--like", "a")
+    for plan in (told, like):
+        assert plan["calls"]["point"] == pytest.approx(true.calls, rel=0.05)
+    assert like["tokens"]["point"] == pytest.approx(true.tokens, rel=0.1)
+    for plan in (told, untold, like):
+        assert plan["calls"]["low"] <= true.calls <= plan["calls"]["high"]
+        assert plan["tokens"]["low"] <= true.tokens <= plan["tokens"]["high"]
+    assert like["like"]["accuracy"] == pytest.approx(true.accuracy)
+    assert like["like"]["best_step"] == true.best_step
+    assert like["like"]["unchanged"] == pytest.approx(true.unchanged)
+    return true
 
 
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
@@ -106,6 +140,26 @@ def test_a_plan_that_is_told_what_is_true_is_within_five_percent(case: tuple[str
 )
 def test_so_it_is_for_other_seeds(case: tuple[str, ...], seed: int) -> None:
     check(SMALL, *settings(case), "--seed", str(seed))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "seed", "case"),
+    [
+        (SIZES, 21, "optimizer.lr_control_mode=autonomous"),
+        (SIZES, 22, "optimizer.use_slow_update=false"),
+        (SMALL, 5, "evaluation.use_gate=false"),
+    ],
+    ids=["no rate", "a text again", "ungated"],
+)
+def test_so_it_is_where_a_candidate_is_no_new_text(
+    sizes: Sequence[str], seed: int, case: str
+) -> None:
+    more = (*settings((case, "evaluation.early_reject=false")), "--seed", str(seed))
+    true = check(sizes, *more)
+    assert true.unchanged > 0
+    # Not told of it, the plan counts a measurement that is not made.
+    less = planned(sizes, *more, *true.known, "--unchanged", "0")["calls"]["point"]
+    assert less > 1.05 * true.calls
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,17 @@ NO_GUIDANCE = "optimizer.use_slow_update=false"
 NO_NOTES = "optimizer.use_meta_skill=false"
 
 
-def forecast(*settings: str, best: int | None = None, accuracy: float = 0.5) -> Forecast:
+def forecast(
+    *settings: str,
+    best: int | None = None,
+    accuracy: float = 0.5,
+    unchanged: float | None = None,
+    measured: float | None = None,
+) -> Forecast:
     """Of 6 steps in 2 epochs with a batch of 4."""
     config = Toy(("evaluation.early_reject=false", *settings)).config()
     plan = TrainPlan(2, 12, 4, 1, 42, LearningRate(4, 2))
-    assumed = Assumptions(Range.of(accuracy), best_step=best)
+    assumed = Assumptions(accuracy, best, unchanged, measured)
     return Forecaster(config, plan, SIZES, asks=True, assumed=assumed).forecast()
 
 
@@ -104,3 +110,45 @@ def test_turns_and_verdicts_are_calls_and_take_their_time() -> None:
     rest = one.calls.point - one.total.rollouts.point
     assert several.calls.point == pytest.approx(5.5 * one.total.rollouts.point + rest + 1)
     assert several.baseline.seconds.high == 11 * one.baseline.seconds.high
+
+
+def test_a_text_that_is_no_new_one_is_not_measured() -> None:
+    measured = {
+        share: forecast(unchanged=share).training.attempts["measure"] for share in (0.0, 0.5, 1.0)
+    }
+    # Six candidates, and guidance at the end of the second epoch.
+    assert measured[0.0].point == 7 * SIZES["selection"]
+    assert measured[0.5].point == measured[0.0].point / 2
+    assert measured[1.0].point == 0
+    assert len({share.high for share in measured.values()}) == 1
+
+
+def test_how_much_is_measured_of_a_text_counts_where_some_are_rejected_early() -> None:
+    early = "evaluation.early_reject=true"
+    whole = forecast(NO_GUIDANCE).training.attempts["measure"].point
+    for share in (0.25, 1.0):
+        some = forecast(early, NO_GUIDANCE, measured=share).training.attempts["measure"]
+        assert some.point == share * whole
+        assert forecast(NO_GUIDANCE, measured=share).training.attempts["measure"].point == whole
+
+
+def test_what_is_likely_of_another_forecast_leaves_the_ends() -> None:
+    wide = forecast("evaluation.patience=2")
+    short = forecast("evaluation.patience=2", best=1, accuracy=0.9)
+    both = wide.likely(short)
+    assert len(short.steps) < len(wide.steps) == len(both.steps)
+    assert both.calls.point == pytest.approx(short.calls.point)
+    assert (both.calls.low, both.calls.high) == (wide.calls.low, wide.calls.high)
+    assert both.total.seconds.point == pytest.approx(short.total.seconds.point)
+
+
+def test_what_is_told_wins_over_what_another_says() -> None:
+    told, others = Assumptions(accuracy=0.2), Assumptions(0.7, 3, latency=0.5)
+    assert told.or_else(others) == Assumptions(0.2, 3, latency=0.5)
+    assert others.without(told) == Assumptions(None, 3, latency=0.5)
+
+
+def test_a_range_is_made_to_hold_what_is_likely() -> None:
+    assert Range(1, 5, 9).likely(2) == Range(1, 2, 9)
+    assert Range(1, 5, 9).likely(12) == Range(1, 12, 12)
+    assert Range(1, 5, 9).likely(None) == Range(1, 5, 9)
