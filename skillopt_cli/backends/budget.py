@@ -236,8 +236,8 @@ class Budget:
         kept = reserve.kept(cap, self.use)
         amount = f"{kept:.0f}" if kept >= 100 else f"{kept:.3g}"
         less = f", less {amount} kept for the final test," if kept else ""
-        flag = FLAGS[cap.name]
-        return BudgetExhausted(f"{cap}{less} was reached", f"raise it with {flag}", flag=flag)
+        hint = f"raise it with {FLAGS[cap.name]}"
+        return BudgetExhausted(f"{cap}{less} was reached", hint, cap=cap.name)
 
     def _tell_of_no_reserve(self, cap: Cap, use: Use) -> None:
         if cap.name in self._said or self._phase.reserve.fits(cap, use):

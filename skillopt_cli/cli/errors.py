@@ -17,6 +17,7 @@ from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.wording import fault_words, first_fault
 from skillopt_cli.core.errors import ConfigError, DataError, Interrupted, SkillOptError, UsageError
+from skillopt_cli.ui.printed import ERROR, HINT
 
 _ADVICE = re.compile(r"[.:]? *\(?(?:Did you mean|Possible options:) (?P<names>.*?)\)?\Z", re.DOTALL)
 # Literals as the parser sets them: in quotes, and options bare.
@@ -68,12 +69,12 @@ def unusable(error: OSError) -> DataError:
 
 
 def _show(error: SkillOptError) -> None:
-    """One sentence on stderr, then `hint:` with what to do."""
+    """What `error_lines` gives, on stderr, in colour on a terminal."""
     console = console_on(stderr=True)
     hide = _secrets().hide
-    lines = [Text("error: ", style="bold red") + Text(hide(error.message))]
+    lines = [Text(ERROR, style="bold red") + Text(hide(error.message))]
     if error.hint:
-        lines.append(Text("hint: ", style="bold cyan") + Text(hide(in_shell(error.hint))))
+        lines.append(Text(HINT, style="bold cyan") + Text(hide(in_shell(error.hint))))
     for line in lines:
         console.print(line, soft_wrap=True)
 

@@ -10,6 +10,7 @@ from skillopt_cli.compose.folder import CONFIG, MANIFEST, SOURCES, dump_config
 from skillopt_cli.compose.manifest import drift, manifest, read_manifest, refuse_drift
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import DriftAllowed, RolloutFinished
+from skillopt_cli.core.regular import read_regular
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.ports import Store
 from skillopt_cli.stages import Run
@@ -46,7 +47,7 @@ def record_sources(folder: Path, sources: Mapping[str, str]) -> None:
     """
     path = folder / SOURCES
     try:
-        before = json.loads(path.read_bytes())
+        before = json.loads(read_regular(path))
     except (OSError, ValueError):
         before = {}
     known = before if isinstance(before, dict) else {}

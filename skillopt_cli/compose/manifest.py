@@ -14,6 +14,7 @@ from skillopt_cli.compose.folder import anchored
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import flatten
 from skillopt_cli.core.errors import DataError, DriftRefused
+from skillopt_cli.core.regular import read_regular
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.words import count
 from skillopt_cli.stages import Run
@@ -69,7 +70,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
         DataError: it is damaged.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_regular(path))
     except (OSError, ValueError):
         found = None
     if not (isinstance(found, dict) and found.keys() >= _PARTS):

@@ -166,14 +166,14 @@ class BudgetExhausted(SkillOptError):
     """A cap of `run.max_*` was reached.
 
     Args:
-        flag: the option that raises it.
+        cap: which one, such as `max_usd`.
     """
 
     exit_code = 5
 
-    def __init__(self, message: str, hint: str = "", *, flag: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", *, cap: str = "") -> None:
         super().__init__(message, hint)
-        self.flag = flag
+        self.cap = cap
 
 
 class Indecisive(SkillOptError):

@@ -180,7 +180,8 @@ async def _opened(session: Session) -> AsyncIterator[Run]:
 
 def _failed(error: SkillOptError, *, resumable: bool) -> RunFailed:
     name = type(error).__name__
-    return RunFailed(name, error.message, error.hint, error.exit_code, resumable)
+    cap = error.cap if isinstance(error, BudgetExhausted) else ""
+    return RunFailed(name, error.message, error.hint, error.exit_code, resumable, cap)
 
 
 def _refuse_if_used_up(session: Session, *, training: bool) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from skillopt_cli.config import RunConfig
-from skillopt_cli.core.caps import Reserve, Work
+from skillopt_cli.core.caps import FLAGS, Reserve, Work
 from skillopt_cli.core.errors import BudgetExhausted
 from skillopt_cli.core.plan import TrainPlan
 from skillopt_cli.core.skill import SkillDocument
@@ -77,11 +77,14 @@ def only_training_left(run: Run, seed: SkillDocument) -> bool:
 
 def told(run: Run, error: BudgetExhausted, run_id: str, *, training: bool) -> BudgetExhausted:
     """The error with how far the run came, and what takes it further."""
+    flag = FLAGS[error.cap]
     if not training:
-        return BudgetExhausted(error.message, f"evaluate again with a higher {error.flag}")
+        hint = f"evaluate again with a higher {flag}"
+        return BudgetExhausted(error.message, hint, cap=error.cap)
     state = run.store.load_state()
     steps = count(state.done if state else 0, "step")
     return BudgetExhausted(
         f"{error.message} after {steps}",
-        f"`skillopt resume {run_id} {error.flag} N` goes on up to a higher N",
+        f"`skillopt resume {run_id} {flag} N` goes on up to a higher N",
+        cap=error.cap,
     )

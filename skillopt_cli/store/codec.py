@@ -35,10 +35,11 @@ _UNSAID: tuple[tuple[str, object], ...] = (
     ("folder", None),
     ("vetoed", ()),
     ("judge", ""),
+    ("reached", ""),
 )
 """What is left out of states and facts where there is none.
 
-An edit's file, a skill's folder, a step's vetoed edits, a run's judge.
+An edit's file, a skill's folder, a step's vetoed edits, a run's judge, the cap that ended it.
 """
 
 

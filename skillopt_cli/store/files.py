@@ -14,6 +14,7 @@ from types import TracebackType
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import Stamped
 from skillopt_cli.core.folder import SKILL_FILE
+from skillopt_cli.core.regular import open_regular, read_regular
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
@@ -53,7 +54,7 @@ class FileStore:
         faults: list[str] = []
         for name in (STATE, PREVIOUS_STATE):
             try:
-                text = (self.folder / name).read_text(encoding="utf-8")
+                text = read_regular(self.folder / name).decode()
                 state = codec.load_state(text)
             except FileNotFoundError:
                 continue
@@ -108,7 +109,7 @@ class FileStore:
         """
         path = self.folder / EVENTS
         try:
-            log = path.open("rb")
+            log = open_regular(path)
         except FileNotFoundError:
             return
         with log:
@@ -262,7 +263,7 @@ def read_fact(path: Path, where: str, line: bytes) -> Stamped:
 
 def _end_of_lines(path: Path) -> int:
     """Bytes up to and including the last line end."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         at = file.seek(0, os.SEEK_END)
         while at > 0:
             start = max(at - _TAIL_BLOCK, 0)
@@ -281,7 +282,7 @@ def _last_line(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     block = _TAIL_BLOCK
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while True:
             start = max(end - block, 0)
             file.seek(start)

@@ -9,8 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skillopt_cli.core.errors import DataError, RunLocked
+from skillopt_cli.core.regular import open_regular
 
 LOCK_FILE = "run.lock"
+_LONGEST = 32
+"""Bytes of a process id, and more."""
 
 
 @contextmanager
@@ -48,7 +51,7 @@ def lock_run(folder: Path) -> Iterator[None]:
 def holder(folder: Path) -> str | None:
     """The process that writes the run folder, as `lock_run` noted it; None when none does."""
     try:
-        file = (folder / LOCK_FILE).open("r", encoding="ascii")
+        file = open_regular(folder / LOCK_FILE)
     except OSError:
         return None
     with file:
@@ -56,7 +59,7 @@ def holder(folder: Path) -> str | None:
             # Shared, and given back at once: asking keeps nobody out for longer than it takes.
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            return file.read().strip() or "unknown"
+            return file.read(_LONGEST).decode("ascii", "replace").strip() or "unknown"
         except OSError:
             return None
     return None

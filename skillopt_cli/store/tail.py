@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import Stamped
+from skillopt_cli.core.regular import open_regular
 from skillopt_cli.store.files import EVENTS, read_fact
 
 MOST = 1 << 14
@@ -32,7 +34,7 @@ class Tail:
             return False
         try:
             now = self._path.stat()
-        except FileNotFoundError:
+        except OSError:
             return True
         return (now.st_dev, now.st_ino) != self._file or now.st_size < self._at
 
@@ -41,7 +43,7 @@ class Tail:
         """How much of the log is read; 1.0 for all, and where there is none."""
         try:
             size = self._path.stat().st_size
-        except FileNotFoundError:
+        except OSError:
             return 1.0
         return self._at / size if size else 1.0
 
@@ -51,26 +53,25 @@ class Tail:
         Raises:
             DataError: the log or a line of it cannot be read.
         """
+        facts: list[Stamped] = []
         try:
-            log = self._path.open("rb")
+            with open_regular(self._path) as log:
+                about = os.fstat(log.fileno())
+                self._file = about.st_dev, about.st_ino
+                log.seek(self._at)
+                end = self._at + MOST
+                while self._at < end:
+                    line = log.readline()
+                    if not line.endswith(b"\n"):
+                        break  # its writer is not done with it
+                    facts.append(read_fact(self._path, f"line {self._lines + 1}", line))
+                    self._at += len(line)
+                    self._lines += 1
         except FileNotFoundError:
-            return []
+            pass
         except OSError as error:
             raise DataError(
                 f"{self._path} cannot be read: {error.strerror or error}",
                 "mend its permissions, or restore it from a copy",
             ) from error
-        with log:
-            about = self._path.stat()
-            self._file = about.st_dev, about.st_ino
-            log.seek(self._at)
-            facts = []
-            end = self._at + MOST
-            while self._at < end:
-                line = log.readline()
-                if not line.endswith(b"\n"):
-                    break  # its writer is not done with it
-                facts.append(read_fact(self._path, f"line {self._lines + 1}", line))
-                self._at += len(line)
-                self._lines += 1
         return facts

@@ -15,16 +15,15 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Protocol
 
-from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.core.errors import Interrupted, SkillOptError
 from skillopt_cli.sweeps.stops import SIGNALS, Stops
 from skillopt_cli.sweeps.trials import Trial
+from skillopt_cli.ui.printed import error_lines, last_error, printed_since
 
 Train = Callable[[Trial], None]
 """Trains a trial, or takes it up where its folder holds a run; raises SkillOptError."""
 
 _POLL = 0.1
-_ERROR = "error: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +147,8 @@ class _AtWork:
         return Ended(self.trial, code, self._last_error() if code else "")
 
     def _last_error(self) -> str:
-        written = self.log.read_bytes()[self.said :] if self.log.exists() else b""
-        lines = written.decode("utf-8", "replace").splitlines()
-        said = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
-        return said[-1] if said else f"its process failed; {self.log} says how"
+        error = last_error(printed_since(self.log, self.said)) if self.log.exists() else None
+        return error.message if error else f"its process failed; {self.log} says how"
 
 
 def _carry_out(train: Train, trial: Trial, log: Path) -> None:
@@ -167,9 +164,7 @@ def _carry_out(train: Train, trial: Trial, log: Path) -> None:
     try:
         train(trial)
     except SkillOptError as error:
-        sys.stderr.write(f"{_ERROR}{error.message}\n")
-        if error.hint:
-            sys.stderr.write(f"hint: {in_shell(error.hint)}\n")
+        sys.stderr.write(error_lines(error))
         sys.exit(error.exit_code)
 
 

@@ -56,7 +56,7 @@ class Tested:
     Attributes:
         hard: mean over tasks.
         low, high: where the mean over all such tasks lies, in 95 of 100 cases.
-        by_seed: the mean of each run.
+        by_seed: the mean of each run over the same tasks.
     """
 
     marks: Marks
@@ -203,7 +203,8 @@ def _tested(combination: Combination) -> Tested | None:
     marks = {task: math.fsum(run[task] for run in runs) / len(runs) for task in common}
     hard = math.fsum(marks.values()) / len(marks)
     low, high = interval(hard, len(marks))
-    return Tested(marks, hard, low, high, tuple(_mean(list(run.values())) or 0.0 for run in runs))
+    by_seed = tuple(math.fsum(run[task] for task in common) / len(common) for run in runs)
+    return Tested(marks, hard, low, high, by_seed)
 
 
 def _marks(view: RunView) -> Marks:

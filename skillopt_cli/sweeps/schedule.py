@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from skillopt_cli.compose.folder import CONFIG
-from skillopt_cli.core.caps import Cap
 from skillopt_cli.core.errors import BudgetExhausted, Interrupted
-from skillopt_cli.core.events import RunFinished
+from skillopt_cli.core.events import RunFailed, RunFinished
 from skillopt_cli.store.files import EVENTS
 from skillopt_cli.store.lock import holder
 from skillopt_cli.sweeps.crew import Crew, Ended
@@ -199,6 +198,7 @@ class Schedule:
         if isinstance(view.ending, RunFinished):
             # It may have come to its end before it heard that it is given up.
             self._dropped.discard(trial.run_id)
+            self._failures.pop(trial.run_id, None)
             self.source.ended(trial, view)
             self.said.run("finished", trial, view)
         elif trial.run_id in self._dropped:
@@ -209,7 +209,7 @@ class Schedule:
             self._stopping = True
             self.said.run("stopped", trial, view)
         elif ended.code == BudgetExhausted.exit_code:
-            if self._by_sweep(trial, ended.message):
+            if self._by_sweep(trial, view):
                 self._short.append(trial)
             else:
                 self._capped = True
@@ -219,14 +219,11 @@ class Schedule:
             self.source.ended(trial, view)
             self.said.run("failed", trial, view, ended.message)
 
-    def _by_sweep(self, trial: Trial, message: str) -> bool:
+    def _by_sweep(self, trial: Trial, view: RunView) -> bool:
         """Whether its share of the sweep's caps stopped it, rather than a cap of its own."""
-        shares = [
-            Cap(name, limit)
-            for name, limit in self._granted[trial.run_id].items()
-            if limit != getattr(trial.config.run, name)
-        ]
-        return any(message.startswith(str(cap)) for cap in shares)
+        reached = view.ending.reached if isinstance(view.ending, RunFailed) else ""
+        share = self._granted[trial.run_id].get(reached)
+        return share is not None and share != getattr(trial.config.run, reached)
 
     def _go_on(self) -> bool:
         """Take up a run that the sweep's caps stopped, if others have left something for it."""

@@ -95,7 +95,10 @@ class Searched:
         return number in self._below
 
     def ended(self, trial: Trial, view: RunView) -> None:
-        """Tell the sampler, once all seeds of the combination have ended."""
+        """Tell the sampler, once all seeds of the combination have ended.
+
+        It is told nothing of one with a run that failed, which the next sweep takes up.
+        """
         finished = isinstance(view.ending, RunFinished)
         self._values[trial.run_id] = view.standing.best if finished else None
         for number, trials in list(self._asked.items()):
@@ -108,8 +111,8 @@ class Searched:
         known = [value for value in values if value is not None]
         if len(known) == len(values):
             self._study.tell(number, math.fsum(known) / len(known), state.COMPLETE)
-        else:
-            self._study.tell(number, state=state.PRUNED if number in self._below else state.FAIL)
+        elif number in self._below:
+            self._study.tell(number, state=state.PRUNED)
 
     def _ask(self) -> int:
         self._study.sampler = self._sampler(len(self._study.trials))

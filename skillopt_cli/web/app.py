@@ -34,7 +34,7 @@ from skillopt_cli.web.places import Missing, Outputs
 from skillopt_cli.web.posting import Posted, posted
 from skillopt_cli.web.runs import PATIENCE
 from skillopt_cli.web.security import Access, Guard
-from skillopt_cli.web.site import Page, Site
+from skillopt_cli.web.site import Page, Site, named
 
 RUN = "/runs/{benchmark}/{run}"
 
@@ -98,7 +98,7 @@ def _routes(site: Site) -> list[Route]:
         page(RUN, overview.page),
         page(f"{RUN}/steer", steering.page),
         form(f"{RUN}/steer", steering.act),
-        page(f"{RUN}/steps/{{step:int}}", steps.page),
+        page(f"{RUN}/steps/{{step}}", steps.page),
         page(f"{RUN}/tasks", tasks.page),
         page(f"{RUN}/attempts", attempts.page),
         page(f"{RUN}/skills", skills.page),
@@ -125,13 +125,20 @@ def _made(site: Site, make: Make, request: Request) -> Response:
         made = make(site, request)
         return site.answer(made) if isinstance(made, Page) else made
     except Missing:
-        return site.answer(_not_found())
+        return site.answer(_missing(site, request))
     except SkillOptError as error:
         return site.answer(_told(error))
 
 
 def _told(error: SkillOptError) -> Page:
     return Page("error.html", {"message": error.message, "hint": error.hint}, 422)
+
+
+def _missing(site: Site, request: Request) -> Page:
+    if "run" not in request.path_params or site.outputs.holds(named(request)):
+        return _not_found()
+    hint = "its folder may have been moved or removed; runs are listed on the first page"
+    return Page("error.html", {"message": "there is no such run", "hint": hint}, 404)
 
 
 def _not_found(status: int = 404) -> Page:

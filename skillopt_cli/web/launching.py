@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -14,15 +13,16 @@ from pathlib import Path
 from threading import Thread
 
 from skillopt_cli.core.errors import DataError, SkillOptError
+from skillopt_cli.core.regular import open_regular, read_regular
 from skillopt_cli.store.files import EVENTS
 from skillopt_cli.store.lock import LOCK_FILE
+from skillopt_cli.ui.printed import last_error, printed_since
 
 LOG = "console.log"
 """In the run folder: what the process printed."""
 PATIENCE = 60.0
 """Seconds a process has to state its first fact, or to say why it cannot."""
 _LOOK = 0.05
-_SAID = re.compile(r"^error: (?P<message>.+)\n(?:hint: (?P<hint>.+)\n)?", re.MULTILINE)
 
 
 def launch(arguments: Sequence[str], folder: Path) -> None:
@@ -37,7 +37,7 @@ def launch(arguments: Sequence[str], folder: Path) -> None:
     try:
         log = _log_of(folder)
         began = log.stat().st_size
-        with log.open("ab") as output:
+        with open_regular(log, "ab") as output:
             known = _facts(folder)
             process = subprocess.Popen(
                 [sys.executable, "-m", "skillopt_cli", *arguments],
@@ -87,8 +87,9 @@ def _log_of(folder: Path) -> Path:
 def _at_work(pid: int, folder: Path, known: int) -> bool:
     """Whether this process, and no other, has stated a fact."""
     with suppress(OSError):
-        holder = (folder / LOCK_FILE).read_text(encoding="ascii").strip()
-        return holder == str(pid) and _facts(folder) > known
+        # A run that has ended holds no lock any more, and is named by it still.
+        named = read_regular(folder / LOCK_FILE).strip()
+        return named == str(pid).encode() and _facts(folder) > known
     return False
 
 
@@ -101,13 +102,10 @@ def _facts(folder: Path) -> int:
 
 def _ended(code: int, log: Path, began: int, folder: Path) -> SkillOptError:
     """Why a process ended before its run began."""
-    with log.open("rb") as output:
-        output.seek(began)
-        text = output.read().decode("utf-8", "replace")
+    text = printed_since(log, began)
     if log.parent != folder:
         log.unlink()
-    found = list(_SAID.finditer(text))
-    if found:
-        return SkillOptError(found[-1]["message"], found[-1]["hint"] or "")
+    if (error := last_error(text)) is not None:
+        return error
     last = " ".join(text.split()[-40:]) or "nothing"
     return SkillOptError(f"the run ended before it began, with code {code}", f"it printed: {last}")

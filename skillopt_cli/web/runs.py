@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import time
 from collections import OrderedDict
@@ -26,6 +27,8 @@ PATIENCE = 0.02
 
 _STRETCH = 0.01
 """Seconds spent on one log before another one that is wanted, or a page, has its turn."""
+
+_LOG = logging.getLogger(__name__)
 
 Mark = tuple[int, int, bool]
 """What a log looks like from outside: its file, its size, whether a process is at work."""
@@ -108,7 +111,10 @@ class Runs:
         """A row for each run; `status` is "reading" for one whose log is not read yet."""
         end = time.monotonic() + self._patience
         found = []
-        for name in self.outputs.names():
+        names = self.outputs.names()
+        for name in self._rows.copy().keys() - set(names):
+            self._rows.pop(name, None)
+        for name in names:
             with suppress(Missing):  # it was removed since it was listed
                 found.append(self._row(name, end))
         return found
@@ -132,8 +138,13 @@ class Runs:
         while (name := self._wanted.get()) is not None and not self._closed:
             self._queued.discard(name)
             self._no_page.wait()
-            with suppress(Missing, DataError):  # whoever opens its page is told
+            try:
                 self.seen(name, _STRETCH)
+            except (Missing, DataError):
+                pass  # whoever opens its page is told
+            # A bug, or a log that the operating system lets nobody read: of this run only.
+            except Exception:
+                _LOG.exception("the log of %s cannot be read on", name.key)
 
     def close(self) -> None:
         """Let `read_on` return soon."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from skillopt_cli.web.security import Access
 from skillopt_cli.web.told import Told
 
 ASSETS = files(__package__).joinpath("assets")
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,11 @@ class Site:
 def named(request: Request) -> Named:
     """The run an address is about."""
     return Named(request.path_params["benchmark"], request.path_params["run"])
+
+
+def whole_number(text: str) -> int | None:
+    """A number in an address or a form; None where it is none, or longer than any of ours."""
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 @lru_cache(maxsize=1)

@@ -21,7 +21,7 @@ from skillopt_cli.web.launching import launch
 from skillopt_cli.web.pages.framed import framed
 from skillopt_cli.web.places import Named
 from skillopt_cli.web.posting import STALE, Posted
-from skillopt_cli.web.site import Page, Site, named
+from skillopt_cli.web.site import Page, Site, named, whole_number
 
 TOLD = "told"
 """Of an address: which answer of a run the page shows."""
@@ -64,8 +64,8 @@ def _command(folder: Path, form: Posted) -> Coroutine[Any, Any, Answer]:
             return client.stop(folder)
         case "set":
             return client.change(folder, form["key"], form["value"])
-        case "veto" if form["number"].isdecimal():
-            return client.veto(folder, int(form["number"]), form["reason"])
+        case "veto" if number := whole_number(form["number"]):
+            return client.veto(folder, number, form["reason"])
         case "hint":
             return client.hint(folder, form["text"])
     raise UsageError("a run cannot be told that", "use the page's own buttons")

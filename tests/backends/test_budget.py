@@ -198,7 +198,7 @@ async def test_marks_are_announced_once_also_over_a_resume() -> None:
     again = Desk(Cap("max_calls", 4), past=Past.of(log))
     refusal = again.budget.refusal()
     assert refusal is not None
-    assert (refusal.message, refusal.flag) == ("max_calls of 4 was reached", "--max-calls")
+    assert (refusal.message, refusal.cap) == ("max_calls of 4 was reached", "max_calls")
     assert again.facts == []
     # A mark of another limit says something else.
     higher = Desk(Cap("max_calls", 8), past=Past.of(log))

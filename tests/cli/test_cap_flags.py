@@ -55,6 +55,7 @@ def test_a_capped_run_ends_with_five_and_a_higher_cap_takes_it_up() -> None:
     assert "max_rollouts of 62, less 36 kept for the final test, was reached after" in ended.error
     assert ended.hint.endswith("`skillopt resume a --max-rollouts N` goes on up to a higher N")
     assert (summary()["status"], summary()["exit_code"]) == ("budget", 5)
+    assert events(RUN, "run_failed")[-1]["reached"] == "max_rollouts"
     assert "budget exhausted after " in ended.err
     assert "test" in {event["stage"] for event in events(RUN, "call_made")}
 

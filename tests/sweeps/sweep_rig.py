@@ -36,8 +36,8 @@ def finished(calls: int = 0, best: float = 0.5) -> RunView:
     return view(calls, best, RunFinished(4, 1, best, 0))
 
 
-def stopped(calls: int, code: int, message: str = "stopped") -> RunView:
-    return view(calls, ending=RunFailed("X", message, "", code, resumable=True))
+def stopped(calls: int, code: int, cap: str = "") -> RunView:
+    return view(calls, ending=RunFailed("X", "stopped", "", code, resumable=True, reached=cap))
 
 
 @dataclass
@@ -95,8 +95,7 @@ class Rig:
             self.views[name] = stopped(1, code)
             return Ended(over, code, "it failed")
         if limit is not None and need > limit:
-            message = f"max_calls of {limit:.10g} was reached after 1 step"
-            self.views[name] = stopped(int(limit), 5, message)
-            return Ended(over, 5, message)
+            self.views[name] = stopped(int(limit), 5, "max_calls")
+            return Ended(over, 5, "a cap was reached")
         self.views[name] = finished(need)
         return Ended(over)

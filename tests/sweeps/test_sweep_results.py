@@ -136,6 +136,14 @@ def test_the_task_is_the_unit_however_many_seeds(runs: Runs) -> None:
     assert (second.against.won, second.against.lost) == (0, 1)
 
 
+def test_the_mean_of_each_seed_is_over_the_tasks_that_all_have(runs: Runs) -> None:
+    runs.add("a", 0.6, [1.0, 1.0, 0.0], seed=1)
+    runs.add("a", 0.6, [None, 1.0, 1.0], seed=2)
+    (only,) = runs.standings().combinations
+    assert only.tested and only.tested.by_seed == (0.5, 1.0)
+    assert only.tested.hard == 0.75
+
+
 def test_seeds_are_averaged_within_a_task(runs: Runs) -> None:
     runs.add("a", 0.8, [1.0, 0.0], seed=1)
     runs.add("a", 0.4, [0.0, 0.0], seed=2)

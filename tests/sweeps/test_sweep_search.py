@@ -118,11 +118,32 @@ def test_all_seeds_of_a_choice_count_together() -> None:
     assert search._study.trials[0].value == pytest.approx(0.4)
 
 
-def test_a_failed_run_is_no_score() -> None:
-    search = searched()
-    (trial,) = search.more()
-    search.ended(trial, stopped(1, 4))
-    assert search._study.trials[0].state.name == "FAIL"
+def test_a_failed_run_is_no_score_and_the_next_sweep_tries_it_again() -> None:
+    search = searched(TEXT.replace("trials: 6", "trials: 2"))
+    (failed,) = search.more()
+    search.ended(failed, stopped(1, 4))
+    (other,) = search.more()
+    search.ended(other, finished(best=0.4))
+    assert search.more() == []
+    assert [t.value for t in search._study.trials] == [None, 0.4]
+    again = searched(TEXT.replace("trials: 6", "trials: 2"))
+    assert [t.run_id for t in again.more()] == [failed.run_id]
+    again.ended(failed, finished(best=0.6))
+    assert again.more() == []
+    assert [t.value for t in again._study.trials] == [0.6, 0.4]
+
+
+def test_of_a_choice_with_a_failed_run_the_others_are_kept() -> None:
+    text = TEXT.replace("search:", "seeds: [1, 2]\nsearch:")
+    search = searched(text)
+    one, other = search.more()
+    search.ended(one, stopped(1, 4))
+    search.ended(other, finished(best=0.6))
+    again = searched(text)
+    assert [t.run_id for t in again.more()] == [one.run_id, other.run_id]
+    again.ended(other, finished(best=0.6))
+    again.ended(one, finished(best=0.2))
+    assert again._study.trials[0].value == pytest.approx(0.4)
 
 
 def test_a_run_below_the_median_is_given_up_for_good() -> None:
@@ -151,7 +172,7 @@ def test_a_run_that_breaks_down_is_not_taken_for_one_that_was_given_up() -> None
     (trial,) = search.more()
     assert not search.dropped(trial, view(best=0.6, done=1))
     search.ended(trial, stopped(5, 4))
-    assert search._study.trials[0].state.name == "FAIL"
+    assert search._study.trials[0].state.name == "RUNNING"
     assert searched(text).abandoned == set()
 
 

@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 from skillopt_cli.compose.diagnosis.check import Check, fine, odd, wrong
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import DataError
+from skillopt_cli.core.regular import open_regular
 from skillopt_cli.core.words import count
 from skillopt_cli.store.files import EVENTS
 from skillopt_cli.store.journal import Journal
@@ -98,7 +99,7 @@ def unwritable(folder: Path) -> str:
 def _deserted(folder: Path) -> bool:
     """Whether the last fact of a training's log is not an ending."""
     try:
-        with (folder / EVENTS).open("rb") as file:
+        with open_regular(folder / EVENTS) as file:
             file.seek(0, 2)
             file.seek(max(0, file.tell() - _LAST_BYTES))
             lines = file.read().splitlines()

@@ -103,11 +103,16 @@ class RunFinished:
 
 @dataclass(frozen=True, slots=True)
 class RunFailed:
-    """The run ended before its plan; `resumable` when `skillopt resume` can take it up."""
+    """The run ended before its plan; `resumable` when `skillopt resume` can take it up.
+
+    Attributes:
+        reached: the cap of `run` that ended it, such as `max_usd`; empty where none did.
+    """
 
     error: str
     message: str
     hint: str
     exit_code: int
     resumable: bool
+    reached: str = ""
     kind: Literal["run_failed"] = "run_failed"

@@ -14,7 +14,7 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.skill_folder import read_companions
 
 SEED = Path("skills", "step_0000.md")
-_STEP = re.compile(r"[0-9]+\Z")
+_STEP = re.compile(r"[0-9]{1,9}\Z")
 _HINT = "write a skill file or folder, a run folder, or RUN:best, RUN:seed, RUN:<step number>"
 
 

@@ -5,20 +5,30 @@
 
 const PAUSE = 700; // milliseconds between two fetches
 const body = document.body;
+let source = null;
 let fetching = false;
 let again = false;
 
 function follow() {
   const news = body.dataset.news;
-  if (!news) return;
-  const address = new URL(news, location.href);
-  address.searchParams.set("from", body.dataset.version);
-  const source = new EventSource(address);
-  source.addEventListener("changed", () => refresh(source));
-  addEventListener("pagehide", () => source.close());
+  if (!news) {
+    source?.close();
+    source = null;
+  } else if (!source) {
+    const address = new URL(news, location.href);
+    address.searchParams.set("from", body.dataset.version);
+    source = new EventSource(address);
+    source.addEventListener("changed", refresh);
+    source.addEventListener("error", () => source?.readyState === EventSource.CLOSED && refresh());
+  }
 }
 
-async function refresh(source) {
+// A run that nobody works on sends no news: its page is compared when somebody comes back to it.
+function comeBack() {
+  if ("still" in body.dataset) refresh();
+}
+
+async function refresh() {
   again = true;
   if (fetching) return;
   fetching = true;
@@ -26,10 +36,15 @@ async function refresh(source) {
     again = false;
     try {
       const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-      if (answer.ok) {
-        const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
-        exchange(parsed);
-        if (!parsed.body.dataset.news) source.close();
+      const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (answer.ok) exchange(parsed);
+      if (answer.status === 404) put(document.querySelector("main"), parsed.querySelector("main"));
+      if (answer.ok || answer.status === 404) {
+        for (const key of ["news", "version", "still"]) {
+          if (key in parsed.body.dataset) body.dataset[key] = parsed.body.dataset[key];
+          else delete body.dataset[key];
+        }
+        follow();
       }
     } catch {
       // The server is away; the stream tells when it is back.
@@ -113,4 +128,7 @@ function say(what) {
 }
 
 document.addEventListener("submit", send);
+addEventListener("focus", comeBack);
+document.addEventListener("visibilitychange", () => document.hidden || comeBack());
+addEventListener("pagehide", () => source?.close());
 follow();

@@ -13,7 +13,7 @@ from skillopt_cli.ui.view import RunView
 from skillopt_cli.web.pages.attempts import Tried, where
 from skillopt_cli.web.pages.framed import framed
 from skillopt_cli.web.places import Missing
-from skillopt_cli.web.site import Page, Site, named
+from skillopt_cli.web.site import Page, Site, named, whole_number
 
 FIGURES = (
     ("rollout_hard", "train, hard"),
@@ -43,7 +43,9 @@ FIGURES = (
 def page(site: Site, request: Request) -> Page:
     """What a step proposed, what became of it, and every attempt made for it."""
     seen = site.runs.seen(named(request))
-    view, number = seen.view, int(request.path_params["step"])
+    view, number = seen.view, whole_number(request.path_params["step"])
+    if number is None:
+        raise Missing
     step = next((s for s in view.steps if s.number == number), None)
     if step is None and seen.whole:
         raise Missing

@@ -1,0 +1,153 @@
+"""Whatever stands in an address or lies in a run folder, the server says so and goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from command_line import refused, skillopt
+from dom import parsed
+from starlette.testclient import TestClient
+from web_rig import HOME, Tab, client, served
+
+from skillopt_cli.core.errors import DataError, SkillOptError
+from skillopt_cli.store.lock import lock_run
+from skillopt_cli.web.launching import launch
+from skillopt_cli.web.places import Named, Outputs
+from skillopt_cli.web.runs import Runs, Seen
+
+RUN = "/runs/searchqa/a"
+DIGITS = "9" * 5000
+GONE = "there is no such run"
+
+
+@pytest.fixture
+def outputs(trained: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(trained, tmp_path / "outputs"))
+
+
+@pytest.fixture
+def run(outputs: Path) -> Path:
+    return outputs / "searchqa/a"
+
+
+@pytest.fixture
+def web(outputs: Path) -> Iterator[TestClient]:
+    with client(outputs, origin=HOME) as asking:
+        yield asking
+
+
+def pipe_at(path: Path) -> None:
+    """Put a pipe that nobody writes in the place of a file."""
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("number", [DIGITS, "-1", "x", "٣", "1.0"])
+def test_a_step_that_is_no_number_of_ours_is_not_there(web: TestClient, number: str) -> None:
+    assert web.get(f"{RUN}/steps/{number}").status_code == 404
+    for asked in (number, f"candidate-{number}"):
+        assert web.get(f"{RUN}/skills", params={"a": asked, "b": "best"}).status_code == 404
+    assert web.get(f"{RUN}/steps/1").status_code == 200
+
+
+@pytest.mark.parametrize("number", [DIGITS, "-1", "٣", "0", ""])
+def test_an_edit_that_is_no_number_of_ours_is_refused(web: TestClient, number: str) -> None:
+    found = parsed(web.get("/new").text).iter("input")
+    sign = next(e.get("value", "") for e in found if e.get("name") == "sign")
+    told = web.post(f"{RUN}/steer", data={"sign": sign, "do": "veto", "number": number})
+    assert told.status_code == 422 and "cannot be told that" in told.text
+
+
+def test_a_pipe_in_the_place_of_a_log_is_told_as_a_fault(web: TestClient, run: Path) -> None:
+    pipe_at(run / "events.jsonl")
+    assert "unreadable" in web.get("/").text
+    told = web.get(RUN)
+    assert told.status_code == 422
+    assert "events.jsonl cannot be read: it is no regular file" in told.text
+    listed = {Path(row["folder"]).name: row for row in skillopt("runs", "list", "--json").json}
+    assert listed["a"]["status"] == "unreadable" and listed["b"]["status"] == "finished"
+    for command in ("gate-report", "resume"):
+        assert "events.jsonl" in refused(3, command, "a").error
+
+
+def test_a_pipe_in_the_place_of_any_other_file_holds_nobody_up(web: TestClient, run: Path) -> None:
+    pages = ["/", "/compare?run=searchqa/a&run=searchqa/b"]
+    pages += [f"{RUN}{page}" for page in ("", "/steer", "/tasks", "/skills", "/settings")]
+    pages += [f"{RUN}/steps/1", f"{RUN}/skills?a=seed&b=candidate-1"]
+    pages += [f"{RUN}/attempts?task=val-001&in=selection"]
+    files = [path for path in run.rglob("*") if path.is_file() and path.name != "events.jsonl"]
+    # The settings last: without them there is no run.
+    for path in sorted(files, key=lambda path: path.name == "config.yaml"):
+        pipe_at(path)
+        known = path.parent == run or path.parent.name in ("step_0001", "skills", "selection")
+        for page in pages if known else ():
+            assert web.get(page).status_code in (200, 404, 422), (page, path)
+    assert web.get(RUN).status_code == 404
+
+
+@pytest.mark.parametrize("name", ["console.log", "run.lock"])
+def test_a_run_with_a_pipe_in_the_place_of_a_file_is_not_taken_up(run: Path, name: str) -> None:
+    pipe_at(run / name)
+    with pytest.raises(DataError if name == "console.log" else SkillOptError):
+        launch(["resume", str(run), "--no-such-flag"], run)
+
+
+def test_the_reader_survives_a_log_it_stumbles_over(
+    outputs: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs = Runs(Outputs(outputs), patience=0)
+    seen, read = Runs.seen, list[str]()
+
+    def stumbling(self: Runs, name: Named, patience: float | None = None) -> Seen:
+        read.append(name.run_id)
+        if name.run_id == "a":
+            raise RuntimeError("a bug")
+        runs.close()
+        return seen(self, name, 60)
+
+    runs.rows()
+    monkeypatch.setattr(Runs, "seen", stumbling)
+    reader = Thread(target=runs.read_on)
+    reader.start()
+    reader.join(60)
+    assert read == ["a", "b"]
+    assert "searchqa/a cannot be read on" in caplog.text and "a bug" in caplog.text
+
+
+def test_a_run_that_was_removed_is_forgotten(outputs: Path, run: Path) -> None:
+    runs = Runs(Outputs(outputs), patience=60)
+    assert len(runs.rows()) == len(runs._rows) == 2
+    shutil.rmtree(run)
+    assert len(runs.rows()) == len(runs._rows) == 1
+
+
+def test_a_run_that_was_removed_is_said_to_be_gone(web: TestClient, run: Path) -> None:
+    assert web.get(f"{RUN}/skills?a=nothing").status_code == 404
+    assert GONE not in web.get(f"{RUN}/skills?a=nothing").text
+    shutil.rmtree(run)
+    for page in ("", "/tasks", "/steer", "/steps/1"):
+        answer = web.get(f"{RUN}{page}")
+        assert answer.status_code == 404 and GONE in answer.text
+
+
+def test_an_open_page_says_that_its_run_is_gone(tab: Callable[..., Tab], outputs: Path) -> None:
+    with served(outputs) as address:
+        finished, held = tab(address), tab(address)
+        finished.open(RUN)
+        with lock_run(outputs / "searchqa/b"):
+            held.open("/runs/searchqa/b")
+            held.page.locator("body[data-news]").wait_for()
+            finished.page.locator("body[data-still]").wait_for()
+            for name in ("a", "b"):
+                shutil.rmtree(outputs / "searchqa" / name)
+            held.page.get_by_text(GONE).wait_for()
+        finished.page.evaluate("dispatchEvent(new Event('focus'))")
+        finished.page.get_by_text(GONE).wait_for()
+        for opened in (finished, held):
+            assert all("404" in fault for fault in opened.faults)
+            opened.faults.clear()
