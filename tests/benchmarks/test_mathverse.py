@@ -95,6 +95,27 @@ def test_the_answer_of_a_reply(reply: str, answer: str) -> None:
         (free("9^{9^{9^{9}}}"), "3", None),
         (free("3"), "x" * 5000, None),
         (free("Yes"), "yes", 1.0),
+        # Only an equation that names its right side means that side.
+        (free("x+y=3"), "3", None),
+        (free("2x=6"), "6", None),
+        (free("3"), "x+y=3", None),
+        (free("\\angle A=30^\\circ"), "30", 1.0),
+        (free("f(x)=x^2"), "x^2", 1.0),
+        # Of several values the order may matter; of a set it does not.
+        (free("3, 4"), "4, 3", None),
+        (free("3, 4"), "3,4", 1.0),
+        (free("x=1, y=2"), "x=2, y=1", None),
+        (free("(1,2), (3,4)"), "(3,4), (1,2)", None),
+        (free("1/2, 1/3"), "0.5, \\frac13", 1.0),
+        (free("\\{3,4\\}"), "\\{4,3\\}", 1.0),
+        (free("1,200, 5"), "1200, 5", 1.0),
+        # A prime, and a letter that may be a unit or a factor.
+        (free("A'"), "A", None),
+        (free("2m"), "2", None),
+        (free("2"), "2m", None),
+        (free("2 m"), "2", 1.0),
+        (free("2\\text{ m}"), "2", 1.0),
+        (free("2m"), "2m", 1.0),
     ],
 )
 def test_what_needs_no_judge(data: dict[str, Any], answer: str, hard: float | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Sequence
 
 _SET = re.compile(r"\\(?:mathrm|text|textbf|mathbf|mathsf)\s*\{([^{}]*)\}")
 _SPACE = re.compile(r"\\[,;:! ]|~|\s+")
@@ -11,6 +12,11 @@ _PUBLISHED = re.compile(r"\\mathrm|\\,|[${}~]")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _UNIT = re.compile(r"(?<=[\d}) ])(?:mm|cm|dm|km|m|ft|in|kg|g|s|h|min)(?:\^?\{?[23]\}?)?$")
+_LETTER_UNIT = re.compile(r"(?<=[\d})])[mgsh]$")
+"""A letter right behind a number may as well be a factor."""
+_GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_NAMED = re.compile(r"\\?[A-Za-z]+(?: ?[A-Za-z]+|_\{?\w+\}?|\([A-Za-z]\))* ?=[^=]*")
+"""An equation that only names its right side: `x=5`, `\angle A=30`, `f(x)=2x`."""
 _TOWER = re.compile(r"\^[^^]*\^|\^\s*\{?\s*-?\d{3,}|!|\d{16,}")
 _MATHS = frozenset((
     *("sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "log", "ln", "exp"),
@@ -40,12 +46,53 @@ def same_mathematics(answer: str, reference: str) -> bool:
     What could take long is not tried: this must be a short function of the two texts.
     """
     texts = [_bare(text) for text in (reference, answer)]
-    if not all(map(_is_expression, texts)) or ("%" in texts[0]) != ("%" in texts[1]):
-        return False  # whether 50 may stand for 50 % depends on the question
+    if not all(map(_is_expression, texts)) or _drops_something(texts, [reference, answer]):
+        return False
+    parts = [_parts(text) for text in texts]
+    if len(parts[0]) != len(parts[1]):
+        return _verified(texts[0], texts[1])
+    # Whether the order of several values matters depends on the question; the library drops it.
+    return all(_verified(one, other) for one, other in zip(*parts, strict=True))
+
+
+def _drops_something(texts: Sequence[str], written: Sequence[str]) -> bool:
+    """Whether the library would take no notice of what may tell two answers apart.
+
+    Args:
+        texts: them, bare.
+        written: the same, as they were.
+    """
+    one, other = texts
+    # Whether 50 may stand for 50 % depends on the question; A' is another point than A.
+    if any(one.count(mark) != other.count(mark) for mark in "%'"):
+        return True
+    # Of an equation it compares the right side: x + y = 3 would equal 3.
+    if ("=" in one) != ("=" in other) and not _NAMED.fullmatch(one if "=" in one else other):
+        return True
     units = [match[0] if (match := _UNIT.search(text)) else "" for text in texts]
-    if all(units) and units[0] != units[1]:
-        return False  # the library drops units: 5 m would equal 5 cm
-    return _verified(texts[0], texts[1])
+    if all(units):
+        return units[0] != units[1]  # 5 m would equal 5 cm
+    return any(units) and any(map(_LETTER_UNIT.search, map(str.strip, written)))
+
+
+def _parts(text: str) -> list[str]:
+    """The values that a text lists, commas within brackets and numbers aside."""
+    text = _GROUPING.sub("", text)
+    if _whole(text):
+        text = text[1:-1]
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "{([") - (character in "})]")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _whole(text: str) -> bool:
+    """Whether one pair of parentheses is around all of a text."""
+    return text.startswith("(") and text.endswith(")") and _balanced(text[1:-1])
 
 
 def _verified(reference: str, answer: str) -> bool:
