@@ -39,8 +39,8 @@ def benchmarks_page() -> Iterator[str]:
         " which is the optimizer's model unless `model.judge` names another. Its calls have rows of"
         " their own in every account of spend, and `evaluation.judge_twice` says which share of"
         " answers it judges a second time; how often both verdicts agree is part of the summary."
-        " The judge sees the answer as a quotation, whose words about verdicts are no instruction; a"
-        " verdict is one of the words asked for, alone, labelled or in JSON, and anything else is"
+        " The judge sees the answer as a quotation, whose words about verdicts are no instruction;"
+        " a verdict is one of the words asked for, alone, labelled or in JSON, and anything else is"
         " asked for once more.",
     )
 
