@@ -32,7 +32,7 @@ def test_a_small_run_tells_what_a_large_one_takes() -> None:
     large = train(*LARGE, run_id="b")
     calls, read = len(events(large, "call_made")), tokens(large)
     assert like["calls"]["point"] == pytest.approx(calls, rel=0.2)
-    assert like["tokens"]["point"] == pytest.approx(read, rel=0.25)
+    assert like["tokens"]["point"] == pytest.approx(read, rel=0.35)
     assert untold["tokens"]["point"] > 2 * read
     for document in (untold, like):
         assert document["calls"]["low"] <= calls <= document["calls"]["high"]
