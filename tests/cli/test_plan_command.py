@@ -121,7 +121,7 @@ def check(sizes: Sequence[str], *more: str) -> Trained:
     for plan in (told, untold, like):
         assert plan["calls"]["low"] <= true.calls <= plan["calls"]["high"]
         assert plan["tokens"]["low"] <= true.tokens <= plan["tokens"]["high"]
-    assert like["like"]["accuracy"] == pytest.approx(true.accuracy)
+    assert like["like"]["accuracy"] == pytest.approx(true.accuracy, abs=1e-4)
     assert like["like"]["best_step"] == true.best_step
     assert like["like"]["unchanged"] == pytest.approx(true.unchanged)
     return true
