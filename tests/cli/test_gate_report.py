@@ -133,7 +133,7 @@ def test_an_evaluation_gets_a_short_report() -> None:
     skillopt("eval", "--skill", folder / "best_skill.md", "--run-id", "e")
     shown = skillopt("gate-report", "e").out
     assert shown.startswith("searchqa e  evaluation\n")
-    assert re.search(r"^eval +\d\.\d\d +\d\.\d\d +n=3$", shown, re.M)
+    assert re.search(r"^test +\d\.\d\d +\d\.\d\d +n=3$", shown, re.M)
     assert "Step" not in shown and "baseline" not in shown
     (run,) = skillopt("gate-report", "e", "--json").json["runs"]
     found = loaded(Path("outputs/searchqa/e"), "eval_summary.json")
