@@ -12,12 +12,11 @@ import typer
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption
 from skillopt_cli.cli.show import show_json, show_table
 from skillopt_cli.cli.wishes import EVERY, with_run_flags
+from skillopt_cli.cli.writing import OutOption, check_vacant, write_out
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.importer import import_config
-from skillopt_cli.core.errors import UsageError
 from skillopt_cli.plugins import BACKENDS, names
-from skillopt_cli.store.files import replace_text
 
 app = typer.Typer(help="Settings and where they come from.", no_args_is_help=True)
 
@@ -43,35 +42,19 @@ def _shown(value: object) -> str:
 @app.command("import")
 def import_(
     path: Annotated[Path, typer.Argument(help="Configuration of the published system.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Write here instead of stdout.")] = None,
+    out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
     """Convert a configuration of the published system; what cannot be carried over is listed."""
     imported = import_config(path, names(BACKENDS))
     if out is not None:
-        _refuse(out)
+        check_vacant(out)
     for key, reason in imported.left:
         typer.echo(f"not carried over: {key} ({reason})", err=True)
     if out is not None:
-        replace_text(out, imported.text())
-        typer.echo(f"wrote {out}", err=True)
+        write_out(out, imported.text())
     if json:
         left = [{"key": key, "reason": reason} for key, reason in imported.left]
         show_json({"values": imported.values, "not_carried_over": left})
     elif out is None:
         typer.echo(imported.text(), nl=False)
-
-
-def _refuse(out: Path) -> None:
-    """Check where a file is to be written.
-
-    Raises:
-        UsageError: something is there, or the folder around it is not.
-    """
-    if out.exists():
-        raise UsageError(f"{out} exists already", "choose another file with --out")
-    if not out.parent.is_dir():
-        raise UsageError(
-            f"{out} cannot be written: there is no folder {out.parent}",
-            "make the folder, or choose another file with --out",
-        )

@@ -69,7 +69,8 @@ def carry_out(
             finally:
                 document = _write_summary(folder)
                 if document:
-                    trackers.close(document, session.run.emit, _aside)
+                    shows = display_style(order, as_json=as_json) != "none"
+                    trackers.close(document, session.run.emit, _aside if shows else _nothing)
                 if lines is not None and document:
                     lines.close(document)
     except Interrupted as error:
@@ -87,6 +88,10 @@ def carry_out(
 
 def _aside(text: str) -> None:
     typer.echo(text, err=True)
+
+
+def _nothing(text: str) -> None:
+    """Tell nobody."""
 
 
 def _again(folder: Path, order: Order) -> str:

@@ -30,13 +30,18 @@ def show(result: RenderableType) -> None:
     if console.is_terminal:
         console.print(result)
         return
+    typer.echo(as_text(result), nl=False)
+
+
+def as_text(result: RenderableType) -> str:
+    """A result for people as plain text, no line of it wrapped or padded."""
     # A measurement is cut at the console's width, so it is taken on one that has no end.
     endless = Console(file=sys.stdout, highlight=False, width=100_000)
     width = Measurement.get(endless, endless.options, result).maximum
     wide = Console(highlight=False, width=max(width, _NARROWEST), color_system=None)
     with wide.capture() as captured:
         wide.print(result)
-    typer.echo("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()), nl=False)
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
 def show_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -46,4 +51,9 @@ def show_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def show_json(document: Any) -> None:
     """Print one JSON document on a line of its own."""
-    typer.echo(json.dumps(document, ensure_ascii=False))
+    typer.echo(json_line(document), nl=False)
+
+
+def json_line(document: Any) -> str:
+    """A JSON document as a line."""
+    return f"{json.dumps(document, ensure_ascii=False)}\n"

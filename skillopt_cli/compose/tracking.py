@@ -29,6 +29,7 @@ FOLDER = "trackers"
 PATIENCE_SECONDS = 2.0
 CLOSING_SECONDS = 120.0
 """How long the end of a run waits for its trackers, first silently."""
+Look = Callable[[TrackedRun], str]
 _FILES = ("best_skill.md", "best_skill", CONFIG, HISTORY, "summary.json")
 
 
@@ -37,11 +38,15 @@ class Tracking:
 
     Args:
         folder: the run folder.
+        looks: of each courier, where its tracker's numbers go.
     """
 
-    def __init__(self, folder: Path, couriers: Sequence[Courier], secrets: Secrets) -> None:
+    def __init__(
+        self, folder: Path, couriers: Sequence[Courier], looks: Sequence[Look], secrets: Secrets
+    ) -> None:
         self._folder = folder
         self._couriers = couriers
+        self._looks = looks
         self._secrets = secrets
 
     @property
@@ -53,7 +58,7 @@ class Tracking:
         """Give the trackers the summary, wait for them, and state which of them failed.
 
         Args:
-            tell: is told when that takes a while, and of whom.
+            tell: is told when that takes a while, and of whom; then where the numbers are.
         """
         for courier in self._couriers:
             courier.seal(partial(self._closing, summary))
@@ -64,6 +69,9 @@ class Tracking:
             if failure := courier.give_up():
                 # As the bus says it of one that fails earlier.
                 emit(SubscriberDropped(courier.name, f"{TrackerFailed.__name__}: {failure}"))
+        for courier, look in zip(self._couriers, self._looks, strict=True):
+            if courier.run and not courier.failed and (words := look(courier.run)):
+                tell(self._secrets.hide(f"{courier.name}: {words}"))
 
     def _wait(self, seconds: float) -> list[str]:
         """Wait for all trackers together; the names of those that are not done then."""
@@ -100,7 +108,8 @@ def tracking(folder: Path, order: Order) -> Tracking:
     """
     specs = [ready(name) for name in order.config.run.trackers]
     secrets = Secrets.of(order.environment, order.config)
-    return Tracking(folder, [_courier(spec, folder, order, secrets) for spec in specs], secrets)
+    couriers = [_courier(spec, folder, order, secrets) for spec in specs]
+    return Tracking(folder, couriers, [spec.look for spec in specs], secrets)
 
 
 def ready(name: str) -> TrackerSpec:

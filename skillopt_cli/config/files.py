@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,7 @@ def preset_layers(name: str) -> list[Layer]:
     """
     if name not in preset_names():
         raise ConfigError(f"there is no preset `{name}`", f"presets: {', '.join(preset_names())}")
-    return _renamed(file_layers(shipped() / "presets" / f"{name}.yaml"), f"preset {name}")
+    return _renamed(_shipped_layers(shipped() / "presets" / f"{name}.yaml"), f"preset {name}")
 
 
 def benchmark_layers(benchmark: str) -> list[Layer]:
@@ -49,10 +51,16 @@ def benchmark_layers(benchmark: str) -> list[Layer]:
     path = paths.get(benchmark)
     if path is None or benchmark in _NO_BENCHMARKS:
         return []
-    return _renamed(file_layers(path), f"configs/{benchmark}/default.yaml")
+    return _renamed(_shipped_layers(path), f"configs/{benchmark}/default.yaml")
 
 
-def _renamed(layers: list[Layer], source: str) -> list[Layer]:
+@cache
+def _shipped_layers(path: Path) -> tuple[Layer, ...]:
+    """The layers of a file that belongs to the program, and so stays as it is."""
+    return tuple(file_layers(path))
+
+
+def _renamed(layers: Iterable[Layer], source: str) -> list[Layer]:
     return [n if n.source == DEFAULT else Layer(source, n.values) for n in layers]
 
 

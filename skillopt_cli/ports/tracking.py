@@ -52,7 +52,7 @@ class TrackedRun:
         identity: 32 hexadecimal digits; the same for all processes of the run, for no other run.
         began: when this process did, in Unix seconds.
         folder: where the tracker may keep files of this run; it may not exist yet.
-        home: a folder for what several runs share.
+        home: a folder for what several runs share; both paths are absolute.
         settings: the configuration by section, without any key.
         environment: the variables its library reads, the real environment over `.env`.
     """
@@ -123,6 +123,8 @@ class TrackerSpec:
         variables: beginnings of the names of the variables its library reads; keys under other
             names are kept from it.
         calm: values for some of these, unless they are set, that keep it from reporting on itself.
+        look: where the numbers of a run went and what shows them, in words; empty where there is
+            nothing to say. Imports no library.
         speaks: whether it is asked, by its variables, to write on standard error.
     """
 
@@ -133,4 +135,5 @@ class TrackerSpec:
     missing: Callable[[], str] = lambda: ""
     variables: tuple[str, ...] = ()
     calm: Mapping[str, str] = field(default_factory=dict)
+    look: Callable[[TrackedRun], str] = lambda run: ""
     speaks: Callable[[Mapping[str, str]], bool] = lambda environment: False

@@ -60,6 +60,9 @@ class Courier:
         follower: has folded what earlier processes logged.
         backlog: the points of that.
         hide: takes secrets out of a text.
+
+    Attributes:
+        run: what the tracker was told of the run, None before its first fact.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Courier:
         hide: Callable[[str], str],
     ) -> None:
         self.name = f"tracker {carrier.name}"
+        self.run: TrackedRun | None = None
         self._carrier = carrier
         self._describe = describe
         self._follower = follower
@@ -128,7 +132,13 @@ class Courier:
         self._told = True
         return untold
 
+    @property
+    def failed(self) -> bool:
+        """Whether the tracker failed, or was given up."""
+        return bool(self._failure)
+
     def _set_out(self, run: TrackedRun) -> None:
+        self.run = run
         self._thread = Thread(target=self._travel, args=(run,), name=self.name, daemon=True)
         self._thread.start()
 

@@ -13,9 +13,9 @@ from mlflow.exceptions import MlflowException
 
 from skillopt_cli.config.layers import flatten
 from skillopt_cli.ports import Closing, Point, TrackedRun
+from skillopt_cli.trackers.looks import mlflow_store
 
 EXPERIMENT = "skillopt"
-DATABASE = "mlflow.db"
 FILES = "mlflow-files"
 _RUN = "skillopt.run"
 _PARAMS_AT_ONCE = 100
@@ -37,11 +37,10 @@ class MlflowTracker:
     def __init__(self, run: TrackedRun) -> None:
         local = not run.environment.get("MLFLOW_TRACKING_URI")
         run.home.mkdir(parents=True, exist_ok=True)
-        home = run.home.absolute()
-        self.place = run.environment.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home / DATABASE}"
+        self.place = mlflow_store(run)
         self._client = MlflowClient(self.place)
         name = run.environment.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT
-        experiment = self._experiment(name, (home / FILES).as_uri() if local else None)
+        experiment = self._experiment(name, (run.home / FILES).as_uri() if local else None)
         self._id = self._run(run, experiment)
 
     def _experiment(self, name: str, files: str | None) -> str:
@@ -80,8 +79,13 @@ class MlflowTracker:
         self._log(point.values, point.step, point.ended)
 
     def close(self, closing: Closing) -> None:
-        """Take what the summary and the run folder hold, and how the run ended."""
-        values = {f"summary/{name}": value for name, value in closing.values.items()}
+        """Take what the summary and the run folder hold, and how the run ended.
+
+        What an earlier process of the run closed with is not written again.
+        """
+        known = self._client.get_run(self._id).data.metrics
+        said = {f"summary/{name}": value for name, value in closing.values.items()}
+        values = {name: value for name, value in said.items() if known.get(name) != value}
         self._log(values, closing.step, closing.time)
         self._client.set_tag(self._id, "status", closing.status)
         for path in closing.files:

@@ -20,12 +20,11 @@ from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
 from skillopt_cli import __version__
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.ports import Closing, Point, StageTime, TrackedRun
+from skillopt_cli.trackers.looks import SPANS, exporter_of
 from skillopt_cli.trackers.span_file import SpanFile
 
-SPANS = "spans.jsonl"
 _EXPORTERS = "opentelemetry_traces_exporter"
 _BY_PROTOCOL = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
-_ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _NONE = ("", "none")
 _SECOND = 1_000_000_000
@@ -117,8 +116,7 @@ def _exporter(run: TrackedRun) -> tuple[SpanExporter, str]:
         ConfigError: there is no such exporter.
     """
     said = run.environment
-    address = _first(said, _ADDRESSES)
-    wanted = said.get("OTEL_TRACES_EXPORTER") or ("otlp" if address else "")
+    wanted, address = exporter_of(said)
     protocol = _first(said, _PROTOCOLS) or "http/protobuf"
     if wanted in _NONE:
         return SpanFile(run.folder / SPANS), SPANS

@@ -7,6 +7,12 @@ from functools import partial
 from importlib.util import find_spec
 
 from skillopt_cli.ports import TrackedRun, Tracker, TrackerSpec
+from skillopt_cli.trackers.looks import (
+    look_at_mlflow,
+    look_at_otel,
+    look_at_tensorboard,
+    look_at_wandb,
+)
 
 
 def _open_mlflow(run: TrackedRun) -> Tracker:
@@ -53,6 +59,7 @@ MLFLOW = TrackerSpec(
     name="mlflow",
     summary="MLflow: a database beside the run folders, or the server of MLFLOW_TRACKING_URI",
     open=_open_mlflow,
+    look=look_at_mlflow,
     extra="mlflow",
     missing=_missing("mlflow", "sqlalchemy", "alembic"),
     # Its servers and the stores of its files are signed in to by these.
@@ -63,6 +70,7 @@ WANDB = TrackerSpec(
     name="wandb",
     summary="Weights & Biases: offline in the run folder, or as WANDB_MODE says",
     open=_open_wandb,
+    look=look_at_wandb,
     extra="wandb",
     missing=_missing("wandb"),
     variables=("WANDB_",),
@@ -72,6 +80,7 @@ TENSORBOARD = TrackerSpec(
     name="tensorboard",
     summary="TensorBoard: event files in the run folder",
     open=_open_tensorboard,
+    look=look_at_tensorboard,
     extra="tensorboard",
     missing=_missing("tensorboard"),
 )
@@ -79,6 +88,7 @@ OTEL = TrackerSpec(
     name="otel",
     summary="OpenTelemetry: spans in a file of the run folder, or to the exporter of OTEL_*",
     open=_open_otel,
+    look=look_at_otel,
     extra="otel",
     missing=_missing("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
     variables=("OTEL_",),

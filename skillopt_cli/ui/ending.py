@@ -9,7 +9,7 @@ from skillopt_cli.ui.reasons import why_no_change
 from skillopt_cli.ui.spend import money_words, spend_words
 from skillopt_cli.ui.summary import status
 from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import UNKNOWN, count, duration, one_line, out_of, score
+from skillopt_cli.ui.words import UNKNOWN, count, duration, one_line, out_of, result_name, score
 
 TEST_ORDER = ("no_skill", "seed", "best", "final", "eval")
 
@@ -52,7 +52,7 @@ def status_words(view: RunView) -> str:
 
 def test_line(view: RunView) -> str:
     """The test results so far, or an empty text: `Test: seed 0.60 (n=100), best 0.79 (n=100)`."""
-    title = "Test" if all(label in TEST_ORDER for label in view.tests) else "Score"
+    title = "Test" if view.total_steps else "Score"
     return f"{title}{test_label(view)}: {words}" if (words := test_words(view)) else ""
 
 
@@ -82,8 +82,8 @@ def ordered_tests(view: RunView) -> tuple[TestMeasured, ...]:
 
 def _test(view: RunView, test: TestMeasured) -> str:
     soft = view.run is not None and view.run.metric == "soft"
-    name = one_line(test.label).replace("_", " ")
-    return f"{name} {score(test.soft if soft else test.hard)} ({out_of(test.scored, test.n)})"
+    came = score(test.soft if soft else test.hard)
+    return f"{result_name(test.label)} {came} ({out_of(test.scored, test.n)})"
 
 
 def finish_line(view: RunView, event: RunFinished) -> str:

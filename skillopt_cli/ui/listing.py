@@ -7,7 +7,7 @@ from typing import Any
 
 from skillopt_cli.ui.summary import SCHEMA, summarise
 from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import out_of, score
+from skillopt_cli.ui.words import out_of, result_name, score
 
 SORTS = {
     "time": "updated",
@@ -50,7 +50,13 @@ def run_row(folder: Path, view: RunView) -> Row:
     row |= {"run_id": folder.name, "benchmark": folder.parent.name, "updated": view.time or None}
     if not view.total_steps:
         row["evaluated"] = [
-            {"label": t.label, "hard": t.hard, "n": t.n, "scored": t.scored}
+            {
+                "label": t.label,
+                "split": result_name(t.label),
+                "hard": t.hard,
+                "n": t.n,
+                "scored": t.scored,
+            }
             for t in view.tests.values()
         ]
     return row
@@ -92,12 +98,11 @@ def selection_cell(row: Row) -> str:
 
 
 def test_cell(row: Row) -> str:
-    """The hard scores of seed and best skill on the test split, or those of an evaluation."""
+    """The hard scores of seed and best skill on the test split; an evaluation's with its split."""
     if not row["evaluated"]:
         return _scores(row, "baseline_test_hard", "test_hard", "test")
     return ", ".join(
-        f"{'test' if e['label'] == 'eval' else e['label']}: {score(e['hard'])}"
-        f" ({out_of(e['scored'], e['n'])})"
+        f"{e['split']}: {score(e['hard'])} ({out_of(e['scored'], e['n'])})"
         for e in row["evaluated"]
     )
 

@@ -31,6 +31,11 @@ def one_line(text: str) -> str:
     )
 
 
+def result_name(label: str) -> str:
+    """What a result is called: an evaluation's by its split, of which the test's says `eval`."""
+    return "test" if label == "eval" else one_line(label).replace("_", " ")
+
+
 def shorten(text: str, limit: int) -> str:
     """`text` on one line of at most `limit` characters; a cut shows as `...`."""
     line = one_line(text)

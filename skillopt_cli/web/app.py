@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from skillopt_cli.core.errors import SkillOptError, UsageError
 from skillopt_cli.web import live, serving, starting, steering
+from skillopt_cli.web.form import first_fields
 from skillopt_cli.web.pages import (
     attempts,
     compare,
@@ -50,6 +51,8 @@ def application(root: Path, access: Access, patience: float = PATIENCE) -> Starl
         patience: seconds a page may spend on reading logs.
     """
     site = Site.on(Outputs(root), access, patience)
+    # Made now, so that whoever opens the form first does not wait for it.
+    first_fields()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -135,5 +135,5 @@ def test_a_second_evaluation_never_writes_into_the_folder_of_the_first() -> None
     before = (folder / "eval_summary.json").read_bytes()
     other = skill("y.md", "# Y\n\nAnswer.\n")
     ended = refused(2, "eval", "searchqa", *SMALLEST, "--skill", other, "--run-id", "e")
-    assert "another --run-id" in ended.hint
+    assert "another `--run-id NAME`" in ended.hint
     assert (folder / "eval_summary.json").read_bytes() == before

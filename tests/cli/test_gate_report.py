@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,7 @@ def test_an_evaluation_gets_a_short_report() -> None:
     skillopt("eval", "--skill", folder / "best_skill.md", "--run-id", "e")
     shown = skillopt("gate-report", "e").out
     assert shown.startswith("searchqa e  evaluation\n")
-    assert re.search(r"^eval +\d\.\d\d +\d\.\d\d +n=3$", shown, re.M)
+    assert re.search(r"^test +\d\.\d\d +\d\.\d\d +n=3$", shown, re.M)
     assert "Step" not in shown and "baseline" not in shown
     (run,) = skillopt("gate-report", "e", "--json").json["runs"]
     found = loaded(Path("outputs/searchqa/e"), "eval_summary.json")
@@ -210,3 +211,57 @@ def test_a_page_has_the_numbers_of_the_files(settings: tuple[str, ...]) -> None:
     rows = [e.get("data-task") for e in page.iter("g") if e.get("data-task")]
     tried = {e["task"] for e in events(folder, "rollout_finished") if e["stage"] != "slow_update"}
     assert set(rows) == tried
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "begins"),
+    [
+        ("r.html", (), "<!doctype html>"),
+        ("r.md", (), "# searchqa a\n"),
+        ("r.json", (), '{"'),
+        ("r.txt", (), "searchqa a\n"),
+        ("report", (), "searchqa a\n"),
+        ("r.txt", ("--format", "html"), "<!doctype html>"),
+        ("r.html", ("--format", "md"), "# searchqa a\n"),
+        ("r.html", ("--json",), '{"'),
+        ("r.md", ("--format", "table"), "searchqa a\n"),
+    ],
+)
+def test_a_report_goes_into_a_file_of_its_format(
+    name: str, flags: tuple[str, ...], begins: str
+) -> None:
+    folder = train(*SMALLEST)
+    ended = skillopt("gate-report", folder, *flags, "--out", name)
+    assert (ended.code, ended.out, ended.err) == (0, "", f"wrote {name}\n")
+    text = Path(name).read_text(encoding="utf-8")
+    assert text.lower().startswith(begins.lower())
+    assert "\x1b" not in text
+    if flags[:1] == ("--format",):
+        assert text == skillopt("gate-report", folder, *flags).out
+
+
+@pytest.mark.parametrize("flags", [(), *(("--format", f) for f in ("table", "md", "html", "json"))])
+@pytest.mark.parametrize(
+    ("out", "error", "hint"),
+    [
+        ("gone/r.html", "there is no folder gone", "make the folder, or choose another file"),
+        ("outputs", "outputs is a folder", "name a file in it with --out"),
+        ("old.html", "old.html exists already", "choose another file with --out"),
+        ("old.html/r.md", "there is no folder old.html", "make the folder"),
+        ("/proc/r.html", "/proc/r.html c", "choose another"),
+    ],
+)
+def test_a_place_that_takes_no_report_is_told(
+    out: str, error: str, hint: str, flags: tuple[str, ...]
+) -> None:
+    folder = Path("outputs/searchqa/a")
+    folder.mkdir(parents=True)
+    for name in ("config.yaml", "events.jsonl"):
+        (folder / name).touch()
+    Path("old.html").touch()
+    if out.startswith("/proc"):
+        folder = train(*SMALLEST, run_id="b")
+    code = 3 if out.startswith("/proc") and os.geteuid() == 0 else 2
+    ended = refused(code, "gate-report", folder, *flags, "--out", out)
+    assert error in ended.error
+    assert hint in ended.hint or code == 3

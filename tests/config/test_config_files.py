@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from skillopt_cli.config import files
 from skillopt_cli.config.files import (
     benchmark_layers,
     file_layers,
@@ -13,7 +14,7 @@ from skillopt_cli.config.files import (
     preset_names,
     shipped,
 )
-from skillopt_cli.config.layers import resolve
+from skillopt_cli.config.layers import Layer, resolve
 from skillopt_cli.core.errors import ConfigError
 
 
@@ -130,3 +131,13 @@ def test_a_benchmark_without_shipped_defaults_has_no_layer() -> None:
     assert benchmark_layers("nothing-of-the-kind") == []
     assert benchmark_layers("") == []
     assert resolve(benchmark_layers("searchqa")).config.env.name == "searchqa"
+
+
+def test_what_belongs_to_the_program_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def layers() -> list[Layer]:
+        return [*benchmark_layers("searchqa"), *preset_layers("tiny")]
+
+    first = layers()
+    monkeypatch.setattr(files, "read_yaml", None)
+    assert layers() == first
+    assert resolve(first).config == resolve(layers()).config

@@ -50,6 +50,7 @@ SPEC = TrackerSpec(
     name="notebook",
     summary="a notebook",
     open=Notebook,
+    look=lambda run: f"see {run.folder.name} {run.environment.get('NOTEBOOK_KEY', '')}".strip(),
     extra="paper",
     missing=lambda: "the module pencil" if os.path.exists("no-pencil") else "",
     variables=("NOTEBOOK_",),

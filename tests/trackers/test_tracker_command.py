@@ -13,6 +13,9 @@ import pytest
 from command_line import SMALLEST, TINY, events, refused, rows, skillopt, train
 from notebook import install_notebook, notes
 
+from skillopt_cli.plugins import load_tracker
+from skillopt_cli.ports import TrackedRun
+
 KEY = "sesame-open-the-door"
 
 
@@ -65,6 +68,49 @@ def test_doctor_looks_at_the_trackers_that_are_chosen() -> None:
     assert rows_of("notebook") == [("ok", "")]
     Path("no-pencil").touch()
     assert rows_of("notebook") == [("failing", "pip install 'skillopt-cli[paper]'")]
+
+
+LINE = "tracker notebook: see notebook"
+
+
+def test_where_the_numbers_went_is_told_at_the_end() -> None:
+    ended = skillopt("train", "searchqa", *SMALLEST, "--tracker", "notebook", NOTEBOOK_KEY=KEY)
+    assert [line for line in ended.err.splitlines() if line.startswith("tracker")] == [
+        f"{LINE} ***"
+    ]
+    silent = ("--tracker", "notebook", "--display", "none")
+    assert LINE not in skillopt("train", "searchqa", *SMALLEST, *silent).err
+
+
+def test_a_tracker_that_failed_is_not_said_to_hold_anything() -> None:
+    failing = ("train", "searchqa", *SMALLEST, "--tracker", "notebook")
+    assert LINE not in skillopt(*failing, NOTEBOOK_FAILS="close").err
+
+
+VARIABLES = {"MLFLOW_TRACKING_URI": "https://m.example", "WANDB_MODE": "online"}
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "words"),
+    [
+        ("mlflow", {}, "`mlflow ui --backend-store-uri 'sqlite:////my runs/mlflow.db'` shows them"),
+        ("mlflow", VARIABLES, "see https://m.example"),
+        ("tensorboard", {}, "`tensorboard --logdir '/my runs/a/trackers/t'` shows them"),
+        ("wandb", {}, "`wandb sync '/my runs/a/trackers/t'/wandb/offline-run-*` sends them"),
+        ("wandb", VARIABLES, "see https://wandb.ai"),
+        ("wandb", {**VARIABLES, "WANDB_BASE_URL": "https://w.example"}, "see https://w.example"),
+        ("wandb", {"WANDB_MODE": "disabled"}, ""),
+        ("otel", {}, "see /my runs/a/trackers/t/spans.jsonl"),
+        ("otel", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://o:4318"}, "sent to http://o:4318"),
+        ("otel", {"OTEL_TRACES_EXPORTER": "console"}, ""),
+    ],
+)
+def test_every_tracker_says_what_shows_its_numbers(
+    name: str, variables: dict[str, str], words: str
+) -> None:
+    home = Path("/my runs")
+    run = TrackedRun("i", "a", "b", 0.0, home / "a/trackers/t", home, {}, variables)
+    assert load_tracker(name).look(run) == words
 
 
 def test_a_strangers_tracker_is_told_the_run() -> None:

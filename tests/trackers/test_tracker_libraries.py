@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,7 @@ def test_mlflow(heavy: Path) -> None:
     check_numbers(found, heavy)
     check_files(found, heavy)
     assert found.status == "FINISHED"
+    assert all(one != next for said in found.summaries.values() for one, next in pairwise(said))
     assert found.settings["train.num_epochs"] == "2"
     assert found.settings["model.backend"] == "simulated"
 

@@ -24,6 +24,7 @@ class Found:
     written: dict[tuple[int, str], int] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
+    summaries: dict[str, list[float]] = field(default_factory=dict)
     status: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
     runs: int = 0
@@ -46,6 +47,7 @@ def mlflow_run(outputs: Path) -> Found:
         for metric in client.get_metric_history(run.info.run_id, name):
             if name.startswith("summary/"):
                 found.summary[name.removeprefix("summary/")] = metric.value
+                found.summaries.setdefault(name, []).append(metric.value)
             else:
                 found.put(metric.step, name, metric.value)
     for listed in client.list_artifacts(run.info.run_id):

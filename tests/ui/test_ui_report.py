@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
+import pytest
 from facts import (
     accepted_step,
     attempts,
@@ -30,7 +32,10 @@ from skillopt_cli.core.edits import SUGGEST, Edit, EditOutcome
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.core.task import Usage
 from skillopt_cli.store.history import fold_history
+from skillopt_cli.ui.ending import test_line as result_line
 from skillopt_cli.ui.folding import fold
+from skillopt_cli.ui.listing import run_row
+from skillopt_cli.ui.listing import test_cell as result_cell
 from skillopt_cli.ui.page import as_markdown, as_rich
 from skillopt_cli.ui.report import Difference, Reported, report_document, side_by_side, story
 from skillopt_cli.ui.summary import summary
@@ -164,6 +169,14 @@ def test_an_evaluation_keeps_its_label() -> None:
     numbers = summed(facts)
     assert (numbers["eval_hard"], numbers["eval_n"]) == (0.5, 10)
     assert numbers["why_no_change"] is None
+
+
+@pytest.mark.parametrize(("label", "split"), [("eval", "test"), ("selection", "selection")])
+def test_an_evaluation_names_the_split_it_measured(label: str, split: str) -> None:
+    facts = [begun(total_steps=0, epochs=0), ev.TestMeasured(label, "d", 0.17, 0.6, 10, 10)]
+    view = fold(stamp(facts))
+    assert result_line(view) == f"Score: {split} 0.17 (n=10)"
+    assert result_cell(run_row(Path("outputs/searchqa/e"), view)) == f"{split}: 0.17 (n=10)"
 
 
 def golden_runs() -> list[Reported]:
@@ -321,8 +334,8 @@ def test_an_evaluation_gets_a_short_report() -> None:
         "searchqa 2026-01-31_10-30-00  evaluation",
         "target tiny-model, metric hard, data bundled sample",
         "",
-        "skill  hard  soft  tasks",
-        "eval   0.50  0.60  n=10",
+        "split  hard  soft  tasks",
+        "test   0.50  0.60  n=10",
         "",
         "Ending  finished",
         "  10 rollouts made, 0 saved, in 22s",

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 import yaml
+from command_line import SMALLEST, skillopt
 from web_rig import client
 
 from skillopt_cli.core.events import RunFinished, RunStarted, Stamped, TestMeasured
@@ -353,3 +354,20 @@ def test_skill_folders_are_compared_file_by_file(trained: Path, tmp_path: Path) 
         (run / "best_skill/scripts/away.py").symlink_to("/etc/hostname")
         answer = asking.get("/runs/searchqa/b/skills?a=seed&b=best")
         assert answer.status_code == 422
+
+
+@pytest.mark.parametrize("split", ["train", "selection", "test"])
+def test_every_list_names_the_split_an_evaluation_measured(split: str) -> None:
+    name = ("--from-scratch", "--split", split, "--run-id", "e")
+    assert skillopt("eval", "searchqa", *SMALLEST, *name).code == 0
+    (row,) = skillopt("runs", "list", "--json").json
+    (measured,) = row["evaluated"]
+    assert measured["split"] == split
+    shown = f"{split}: {measured['hard']:.2f} (n={measured['n']})"
+    assert shown in skillopt("runs", "list").out
+    told = skillopt("gate-report", "outputs/searchqa/e").out
+    assert next(line for line in told.splitlines() if line.startswith(split))
+    with client(Path("outputs")) as asking:
+        assert shown in asking.get("/").text
+        page = asking.get("/runs/searchqa/e/tasks").text
+        assert f"Table of {split} tasks" in page

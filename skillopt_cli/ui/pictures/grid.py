@@ -94,7 +94,7 @@ def selection_grid(view: RunView) -> Grid:
 
     A step that ended without a measurement has a column all the same, where nothing was evaluated.
     """
-    measured = [r for r in view.rounds if r.stage == "measure"]
+    measured = [] if _of_train(view) else _measured(view)
     columns = [_column(r, "0", "the seed skill", "seed") for r in measured if not r.step]
     for step in view.steps:
         own = [r for r in measured if r.step == step.number and not r.closing]
@@ -108,7 +108,9 @@ def selection_grid(view: RunView) -> Grid:
 
 
 def train_grid(view: RunView) -> Grid:
-    """The train tasks: each step's batch under the skill then in force."""
+    """The train tasks: each step's batch under the skill then in force; or the one evaluated."""
+    if _of_train(view):
+        return _grid("train tasks", [_column(r, "0", "the skill", "seed") for r in _measured(view)])
     tried = {r.step: r for r in view.rounds if r.stage == "rollout"}
     columns = [
         _column(tried.get(step.number), str(step.number), f"the batch of step {step.number}")
@@ -123,6 +125,15 @@ def test_grid(view: RunView) -> Grid:
     names = [(r, one_line(r.label)) for r in tried]
     columns = [_column(r, name, f"the {name} skill", "test") for r, name in names]
     return _grid("test tasks", columns)
+
+
+def _measured(view: RunView) -> list[Round]:
+    return [r for r in view.rounds if r.stage == "measure"]
+
+
+def _of_train(view: RunView) -> bool:
+    """Whether it is an evaluation of the train tasks."""
+    return not view.total_steps and "train" in view.tests
 
 
 def _closing(view: RunView, rounds: list[Round]) -> Iterator[Column]:

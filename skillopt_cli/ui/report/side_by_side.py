@@ -12,7 +12,7 @@ from skillopt_cli.ui.report.cost import money_cell
 from skillopt_cli.ui.report.figures import courses
 from skillopt_cli.ui.report.reported import Difference, Reported
 from skillopt_cli.ui.summary import summarise
-from skillopt_cli.ui.words import change, count, one_line, out_of, score
+from skillopt_cli.ui.words import change, count, one_line, out_of, result_name, score
 
 _TITLES = ("run", "baseline", "best", "n", "test seed", "test best", "n", "steps", "saved")
 
@@ -93,7 +93,8 @@ def _row(run: Reported, priced: bool) -> tuple[str, ...]:
     test = f"{score(summary['test_hard'])}{tested}" if n else "-"
     if others:
         n, scored = others[0].n, others[0].scored
-        test = score(others[0].hard)
+        split = result_name(others[0].label)
+        test = score(others[0].hard) + ("" if split == "test" else f" ({split})")
     return (
         one_line(run.label),
         _known(run.view.baseline.value if run.view.baseline else None),

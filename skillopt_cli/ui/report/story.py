@@ -15,7 +15,16 @@ from skillopt_cli.ui.report.savings import savings_blocks
 from skillopt_cli.ui.report.steps import epoch_blocks, step_blocks
 from skillopt_cli.ui.summary import delta
 from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import UNKNOWN, change, count, duration, one_line, out_of, score
+from skillopt_cli.ui.words import (
+    UNKNOWN,
+    change,
+    count,
+    duration,
+    one_line,
+    out_of,
+    result_name,
+    score,
+)
 
 
 def story(reported: Reported, *, illustrated: bool = False) -> Iterator[Block]:
@@ -98,11 +107,12 @@ def _tests(view: RunView) -> Iterator[Block]:
     rows = []
     for test in tests:
         gain = delta(test.hard, seed.hard) if seed is not None and test is not seed else None
-        name = one_line(test.label)
-        cells = (name, _known(test.hard, f"{name}.hard"), _known(test.soft, f"{name}.soft"))
+        key = one_line(test.label)
+        name = key if view.total_steps else result_name(key)
+        cells = (name, _known(test.hard, f"{key}.hard"), _known(test.soft, f"{key}.soft"))
         reach = out_of(test.scored, test.n)
         rows.append((*cells, reach, *(("" if gain is None else change(gain),) if seed else ())))
-    titles = ("test" if view.total_steps else "skill", "hard", "soft", "tasks")
+    titles = ("test" if view.total_steps else "split", "hard", "soft", "tasks")
     yield Rows((*titles, "vs seed") if seed else titles, rows)
 
 

@@ -21,7 +21,7 @@ from skillopt_cli.ui.report.figures import curve
 from skillopt_cli.ui.steering import held_words
 from skillopt_cli.ui.summary import TESTS
 from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import duration
+from skillopt_cli.ui.words import duration, result_name
 from skillopt_cli.web.pages.framed import framed
 from skillopt_cli.web.runs import Seen
 from skillopt_cli.web.site import Page, Site, named
@@ -44,7 +44,7 @@ def page(site: Site, request: Request) -> Page:
         metric=metric_label(view),
         summary=document["summary"],
         steps=document["steps"],
-        tests=[(t.label, _TESTS.get(t.label, t.label)) for t in ordered_tests(view)],
+        tests=[(result_name(t.label), _TESTS.get(t.label, t.label)) for t in ordered_tests(view)],
         stages=list(_stages(view)),
         caps=cap_words(view),
         slow=[f"{speed_words(p)}, {pace_place(p)}" for p in slowed(view)]
