@@ -137,6 +137,24 @@ def test_the_loop_fits_on_a_page() -> None:
     assert sum(sizes.values()) <= 45
 
 
+def unexplained(text: str) -> list[int]:
+    """Lines of a source that catch every error and do not say why, right above."""
+    lines = text.splitlines()
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or ast.unparse(node.type) in ("Exception", "BaseException"))
+        and not lines[node.lineno - 2].lstrip().startswith("#")
+    ]
+
+
+def test_whoever_catches_every_error_says_why() -> None:
+    found = {str(p.relative_to(ROOT)): unexplained(p.read_text(encoding="utf-8")) for p in SOURCES}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+    assert unexplained("try:\n    pass\nexcept Exception:\n    pass\n") == [3]
+
+
 def test_nothing_is_process_wide() -> None:
     rebinding = [
         f"{path.relative_to(ROOT)}:{node.lineno}"

@@ -160,6 +160,7 @@ class LocalChat:
             self._engines.append(engine)
             try:
                 await loop.run_in_executor(engine.thread, engine.start)
+            # Nobody leaves what could not be entered, so the threads that began are ended here.
             except BaseException:
                 await self.__aexit__()
                 raise

@@ -50,6 +50,7 @@ def new_folder(
     folder = _timed(home, now) if run_id is None else _named(config, run_id, training=training)
     try:
         yield folder
+    # Ctrl-C as well: a run that has not begun leaves nothing.
     except BaseException:
         if not any((folder / name).exists() for name in (EVENTS, CRASH)):
             shutil.rmtree(folder, ignore_errors=True)

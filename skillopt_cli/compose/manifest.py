@@ -71,7 +71,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """
     try:
         found = json.loads(read_regular(path))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         found = None
     if not (isinstance(found, dict) and found.keys() >= _PARTS):
         raise DataError(f"{path} cannot be read", "restore it from a copy, or start a new run")

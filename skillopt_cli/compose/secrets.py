@@ -7,10 +7,11 @@ comes from elsewhere: errors of foreign plug-ins, tracebacks, a key typed in the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Resolved
@@ -21,7 +22,12 @@ from skillopt_cli.store.files import FileStore
 from skillopt_cli.store.journal import Journal
 
 HIDDEN = "***"
-_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|_AUTH)\Z", re.IGNORECASE)
+_HEADERS = r"OTEL_EXPORTER_OTLP_(?:\w+_)?HEADERS"
+_NAMES = re.compile(
+    rf"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|_AUTH|AUTHORIZATION|\A{_HEADERS})\Z", re.IGNORECASE
+)
+# Names of headers say less than those of variables: what is no word is a key as well.
+_NO_WORD = re.compile(r"(?=\D*\d)\S{16,}")
 _PASSWORD = re.compile(r"://[^\s/?#:@]*:([^\s/?#@]+)@")
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}")
 # Placeholders such as `none` or `EMPTY` are no secrets, and blanking them would spoil other words.
@@ -44,7 +50,7 @@ def named_by(config: RunConfig) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """The values of all variables that hold a key, and passwords in addresses; longest first."""
+    """The values of all variables that hold a key, and those within others; longest first."""
 
     values: tuple[str, ...]
 
@@ -52,7 +58,8 @@ class Secrets:
     def of(cls, environment: Mapping[str, str], config: RunConfig | None = None) -> Secrets:
         """Those of variables named like a key, or named as one by the configuration.
 
-        Of any other variable that holds an address it is the password in that.
+        Of any other variable that holds an address it is the password in that; of a list of headers
+        also each key in it.
         """
         named = named_by(config) if config else frozenset()
         found = {
@@ -60,6 +67,9 @@ class Secrets:
             for name, value in environment.items()
             if name in named or names_a_key(name)
         }
+        for name, value in environment.items():
+            if re.fullmatch(_HEADERS, name):
+                found.update(_keys_in_headers(value))
         # Trackers' libraries repeat the address they cannot reach.
         found |= {word for value in environment.values() for word in _PASSWORD.findall(value)}
         kept = (value for value in found if len(value) >= _SHORTEST)
@@ -98,6 +108,19 @@ class Secrets:
                     f"`{row['key']}` ({row['source']}) holds a key",
                     "keys stay in environment variables; name the variable in `api_key_env`",
                 )
+
+
+def _keys_in_headers(text: str) -> Iterator[str]:
+    """The keys in `name=value,name=value`, as they stand there and as they are sent.
+
+    Other values, such as the name of a data set, are no secrets.
+    """
+    for header in text.split(","):
+        name, _, value = (part.strip() for part in header.partition("="))
+        sent = unquote(value)
+        said = _NAMES.search(name.replace("-", "_"))
+        # Of `Bearer KEY` the key alone.
+        yield from (word for word in (value, *sent.split()) if said or _NO_WORD.fullmatch(word))
 
 
 class DiscreetStore(FileStore):

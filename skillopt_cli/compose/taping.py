@@ -83,6 +83,7 @@ class Recorder:
         ended_early = ""
         try:
             yield
+        # Only to note in the recording what ended the run.
         except BaseException as error:
             ended_early = type(error).__name__
             raise

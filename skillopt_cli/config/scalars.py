@@ -53,7 +53,8 @@ class _WrittenLoader(_Loader):
 _TRUTH = ("true", "false", "yes", "no", "on", "off")
 for _kind, _pattern, _first in (
     ("bool", "|".join(f"{w}|{w.title()}|{w.upper()}" for w in _TRUTH), "tTfFyYnNoO"),
-    ("int", r"[-+]?(?:0|[1-9][0-9_]*)|0x[0-9a-fA-F]+", "-+0123456789"),
+    # No number of ours is as long as those that Python refuses to read.
+    ("int", r"[-+]?(?:0|[1-9][0-9_]{0,99})|0x[0-9a-fA-F]{1,99}", "-+0123456789"),
     (
         "float",
         r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+"
@@ -74,7 +75,7 @@ def read_yaml(text: str) -> Any:
     Raises:
         yaml.YAMLError: it is no YAML, or a mapping holds a key twice.
     """
-    return yaml.load(text, _WrittenLoader)
+    return _loaded(text, _WrittenLoader)
 
 
 def is_null(text: str) -> bool:
@@ -90,12 +91,22 @@ def read_value(text: str) -> Any:
     stripped = text.strip()
     if stripped[:1] in ("[", "{", '"', "'"):
         try:
-            return yaml.load(stripped, _Loader)
+            return _loaded(stripped, _Loader)
         except yaml.YAMLError:
             return text
     loader = _Loader("")
     tag: str = loader.resolve(ScalarNode, stripped, (True, False))  # type: ignore[no-untyped-call]
     return loader.construct_object(ScalarNode(tag, stripped)) if tag in _READ else text
+
+
+def _loaded(text: str, loader: type[_Loader]) -> Any:
+    try:
+        return yaml.load(text, loader)
+    # The library has no error of its own for a scalar that is not what its tag says, as in
+    # `!!bool 1`, nor for brackets without end.
+    except (AttributeError, LookupError, ValueError, RecursionError):
+        problem = "a value is not what its tag says, or lies too deep"
+        raise ConstructorError(None, None, problem, None) from None
 
 
 def settle_written(value: Any) -> Any:

@@ -53,7 +53,8 @@ class Bus:
         for observer in tuple(self._observers):
             try:
                 observer.hear(fact)
-            except Exception as error:  # whatever is wrong with it, the run goes on
+            # Whatever is wrong with it, the run goes on.
+            except Exception as error:
                 self._observers.remove(observer)
                 reason = f"{type(error).__name__}: {error}"
                 dropped.append(SubscriberDropped(observer.name, reason))

@@ -30,6 +30,9 @@ MIGRATIONS: tuple[Migration, ...] = ()
 SCHEMA = len(MIGRATIONS) + 1
 """The schema this program writes."""
 
+LATEST = 2.5e11
+"""Unix seconds of the latest time of a fact: late in the last millennium that calendars know."""
+
 _UNSAID: tuple[tuple[str, object], ...] = (
     ("file", ""),
     ("folder", None),
@@ -51,7 +54,7 @@ class _State:
 @dataclass(frozen=True, slots=True)
 class _Fact:
     number: int
-    time: float
+    time: Annotated[float, Field(ge=0, le=LATEST)]
     event: Annotated[RunEvent, Field(discriminator="kind")]
 
 
@@ -176,7 +179,10 @@ def _brief(value: Any) -> Any:
 
 
 def _load(root: Root, text: str | bytes) -> Any:
-    document = json.loads(text)
+    try:
+        document = json.loads(text)
+    except RecursionError:
+        raise ValueError(f"a {root} document is nested too deeply") from None
     if not isinstance(document, dict):
         raise ValueError(f"a {root} document is not a JSON object")
     return _adapter(root).validate_python(migrate(root, document))

@@ -221,9 +221,8 @@ def replace_text(path: Path, text: str, *, durable: bool = False) -> None:
                     file.flush()
                     os.fsync(file.fileno())
             draft.replace(path)
-        except BaseException:
+        finally:
             draft.unlink(missing_ok=True)
-            raise
         if durable:
             _sync_folder(path.parent)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
@@ -39,12 +39,11 @@ class Journal:
         with self._translated():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-        try:
+        with ExitStack() as unless_ready:
+            unless_ready.callback(self._db.close)
             with self._translated():
                 self._prepare()
-        except BaseException:
-            self._db.close()
-            raise
+            unless_ready.pop_all()
 
     def recall(self, key: str, task: Task) -> Trajectory | None:
         """The trajectory of `task` remembered under `key`, equal to the original, or None."""
@@ -86,6 +85,7 @@ class Journal:
             self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
+        # Whatever ended the block, half of what it remembers must not last.
         except BaseException:
             self._db.execute("ROLLBACK")
             raise

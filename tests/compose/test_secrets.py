@@ -51,6 +51,28 @@ def test_a_password_in_an_address_is_known() -> None:
     assert secrets.hide("no way to me:open-sesame@db") == f"no way to me:{HIDDEN}@db"
 
 
+@pytest.mark.parametrize("kind", ["", "TRACES_", "METRICS_", "LOGS_"])
+def test_keys_in_headers_are_known_and_other_headers_are_none(kind: str) -> None:
+    variable = f"OTEL_EXPORTER_OTLP_{kind}HEADERS"
+    text = (
+        "Authorization=Bearer%20open%2Dsesame, x-honeycomb-dataset=searchqa,"
+        "x-honeycomb-team=hcaik01abcdefghijk,api-key=letmeinplease,tenant=production-cluster,broken"
+    )
+    secrets = Secrets.of({variable: text})
+    assert names_a_key(variable)
+    for key in (
+        "open-sesame",
+        "Bearer%20open%2Dsesame",
+        "hcaik01abcdefghijk",
+        "letmeinplease",
+        text,
+    ):
+        hidden = secrets.hide(f"cannot send {key}")
+        assert hidden.startswith("cannot send ") and key not in hidden
+    kept = "Bearer searchqa production-cluster broken"
+    assert secrets.hide(kept) == kept
+
+
 def test_the_longer_of_two_values_is_hidden_whole() -> None:
     secrets = Secrets.of({"A_KEY": "abcdefgh", "B_KEY": "abcdefgh-ijkl"})
     assert secrets.hide("x abcdefgh-ijkl abcdefgh") == f"x {HIDDEN} {HIDDEN}"

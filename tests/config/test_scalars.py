@@ -64,6 +64,22 @@ def test_a_key_twice_and_bad_yaml_are_errors(text: str) -> None:
         read_yaml(text)
 
 
+@pytest.mark.parametrize("text", ["[!!bool 1]", "[!!int x]", "[!!timestamp x]", "[" * 5000])
+def test_a_value_that_cannot_be_what_it_says_is_no_yaml(text: str) -> None:
+    assert read_value(text) == text
+
+
+def test_brackets_without_end_are_no_yaml() -> None:
+    with pytest.raises(yaml.MarkedYAMLError, match="too deep"):
+        read_yaml("[" * 5000)
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, f"-{'9' * 5000}", "0x" + "f" * 5000])
+def test_a_number_without_end_is_a_text(text: str) -> None:
+    assert read_value(text) == text
+    assert read_value(f"[{text}]") == [text]
+
+
 def test_a_merge_key_still_merges() -> None:
     found = read_yaml("base: &b {x: 1, y: 2}\nover:\n  <<: *b\n  y: 3\n")
     assert found["over"] == {"x": "1", "y": "3"}

@@ -22,7 +22,7 @@ from skillopt_cli.store import codec
 @given(data=st.data())
 def test_every_event_survives_the_round_trip(kind: type, data: st.DataObject) -> None:
     event = data.draw(values(kind))
-    stamped = Stamped(data.draw(st.integers(1)), data.draw(st.floats(0, 1e12)), event)
+    stamped = Stamped(data.draw(st.integers(1)), data.draw(st.floats(0, codec.LATEST)), event)
     line = codec.dump_fact(stamped)
     back = codec.load_fact(line.encode())
     assert back == stamped
@@ -78,6 +78,18 @@ def test_an_unknown_kind_of_event_is_a_value_error() -> None:
     line = codec.dump_fact(fact(1)).replace("call_made", "call_unmade")
     with pytest.raises(ValueError, match="call_unmade"):
         codec.load_fact(line)
+
+
+@pytest.mark.parametrize("time", ["NaN", "Infinity", "-1", "1e300"])
+def test_a_time_that_no_calendar_knows_is_a_value_error(time: str) -> None:
+    line = codec.dump_fact(Stamped(1, 7.5, Degraded("x", "y")))
+    with pytest.raises(ValueError):
+        codec.load_fact(line.replace("7.5", time))
+
+
+def test_brackets_without_end_are_a_value_error() -> None:
+    with pytest.raises(ValueError):
+        codec.load_fact("[" * 100_000)
 
 
 def test_a_newer_schema_is_refused_by_name() -> None:

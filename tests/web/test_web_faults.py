@@ -63,6 +63,14 @@ def test_an_edit_that_is_no_number_of_ours_is_refused(web: TestClient, number: s
     assert told.status_code == 422 and "cannot be told that" in told.text
 
 
+@pytest.mark.parametrize("value", [DIGITS, "[" * 3000])
+def test_a_setting_without_end_is_a_fault_of_the_form(web: TestClient, value: str) -> None:
+    found = parsed(web.get("/new").text).iter("input")
+    sign = next(e.get("value", "") for e in found if e.get("name") == "sign")
+    form = {"sign": sign, "benchmark": "searchqa", "preset": "tiny", "set:run.workers": value}
+    assert web.post("/new", data=form).status_code == 422
+
+
 def test_a_pipe_in_the_place_of_a_log_is_told_as_a_fault(web: TestClient, run: Path) -> None:
     pipe_at(run / "events.jsonl")
     assert "unreadable" in web.get("/").text

@@ -91,7 +91,7 @@ def play(environment: Any, told: dict[str, Any], lines: TextIO) -> None:
             try:
                 state, _, _ = environment.step(json.loads(line)["action"])
                 told = _told(state)
-            # As above.
+            # Whatever the engine raises is told to the one who asked.
             except Exception as error:
                 told = {"error": repr(error)}
             _say(told, lines)

@@ -146,7 +146,7 @@ def _read(site: Site, name: Named, place: str, task: str) -> dict[str, Any]:
             "outcome": _cut(json.dumps(document.get("outcome", {}), ensure_ascii=False, indent=2)),
             **{k: document[k] for k in ("ending", "error", "hard", "soft", "feedback", "usage")},
         }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(
             f"{place}/{path.name} cannot be shown: {error}", "restore it from a copy"
         ) from error

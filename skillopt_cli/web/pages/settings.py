@@ -11,6 +11,7 @@ from starlette.requests import Request
 from skillopt_cli.compose.folder import CONFIG, MANIFEST, SOURCES
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import DEFAULT, flatten
+from skillopt_cli.config.scalars import read_yaml, settle_written
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.web.pages.framed import framed
 from skillopt_cli.web.places import Missing
@@ -27,7 +28,7 @@ def page(site: Site, request: Request) -> Page:
     rows = [
         {
             "key": key,
-            "value": json.dumps(value, ensure_ascii=False),
+            "value": json.dumps(value, ensure_ascii=False, default=str),
             "source": str(sources.get(key, DEFAULT if sources else "-")),
             "set": sources[key] != DEFAULT if key in sources else defaults.get(key) != value,
         }
@@ -56,7 +57,7 @@ def _mapping(site: Site, seen: Seen, file: str) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file} cannot be read: {error}", "restore it from a copy") from error
     try:
-        found = yaml.safe_load(text) if file == CONFIG else json.loads(text)
-    except (ValueError, yaml.YAMLError) as error:
+        found = settle_written(read_yaml(text)) if file == CONFIG else json.loads(text)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise DataError(f"{file} cannot be read: {error}", "restore it from a copy") from error
     return found if isinstance(found, dict) else {}
