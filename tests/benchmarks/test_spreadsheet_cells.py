@@ -222,3 +222,12 @@ def test_formulas_are_seen_and_lose_their_values() -> None:
 def test_values_are_shown_for_people() -> None:
     told = [shown(comparable(value)) for value in (None, 3, 2.5, "a", datetime.timedelta(1))]
     assert told == ["(blank)", "3", "2.5", "'a'", "timedelta 1 day, 0:00:00"]
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+def test_a_whole_number_of_any_length_is_a_wrong_one(value: int) -> None:
+    told = comparable(value)
+    assert told is not None
+    wanted, got = {"S": {"A1": 1.0}}, {"S": {"A1": told}}
+    assert not compare(wanted, got).equal
+    assert compare(got, got).equal
