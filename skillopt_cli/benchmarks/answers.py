@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from skillopt_cli.core.score import Score
 
 _TAGGED = re.compile(r"<answer>((?:(?!</?answer>).)*)</answer>", re.IGNORECASE | re.DOTALL)
-_LONE_TAG = re.compile(r"^<answer>\s*|\s*</answer>$", re.IGNORECASE)
+_LONE_TAG = re.compile(r"^<answer>|</answer>$", re.IGNORECASE)
 _BRACE = re.compile(r"\\boxed\s*\{|(?<!\\)[{}]")
 _SHOWN = 200
 
@@ -23,7 +23,7 @@ def extract_answer(reply: str) -> str:
     inside = tagged(reply)
     if inside is not None:
         return inside
-    lines = (_LONE_TAG.sub("", line.strip()) for line in reversed(reply.split("\n")))
+    lines = (_LONE_TAG.sub("", line.strip()).strip() for line in reversed(reply.split("\n")))
     return next(filter(None, lines), "")
 
 

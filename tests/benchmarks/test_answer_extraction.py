@@ -39,6 +39,12 @@ def test_a_hundred_thousand_open_tags_are_read_at_once() -> None:
     assert extract_answer(reply) == "Paris"
 
 
+@pytest.mark.timeout(10)
+def test_a_long_stretch_of_blanks_is_read_at_once() -> None:
+    reply = f"Paris{' ' * 1_000_000}France"
+    assert extract_answer(reply) == reply
+
+
 def test_contrast_is_one_line_and_bounded() -> None:
     assert contrast(["a"], " ") == 'expected "a", got an empty answer'
     long = contrast(["a\nb"], "x " * 1000)
