@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from skillopt_cli.core.score import Score
 
 _TAGGED = re.compile(r"<answer>((?:(?!</?answer>).)*)</answer>", re.IGNORECASE | re.DOTALL)
+_LONE_TAG = re.compile(r"^<answer>|</answer>$", re.IGNORECASE)
 _BRACE = re.compile(r"\\boxed\s*\{|(?<!\\)[{}]")
 _SHOWN = 200
 
@@ -16,13 +17,14 @@ def extract_answer(reply: str) -> str:
     """The final answer: the last `<answer>…</answer>`, else the last line with content.
 
     Tags may be in any case and span lines. An opening tag that is only talked about does not count:
-    the pair has no other tag between.
+    the pair has no other tag between. Of a pair that is not whole, as where a service stops at the
+    closing tag, the last line counts without it.
     """
     inside = tagged(reply)
     if inside is not None:
         return inside
-    lines = [line.strip() for line in reply.split("\n") if line.strip()]
-    return lines[-1] if lines else reply.strip()
+    lines = (_LONE_TAG.sub("", line.strip()).strip() for line in reversed(reply.split("\n")))
+    return next(filter(None, lines), "")
 
 
 def tagged_or_all(reply: str) -> str:

@@ -15,6 +15,11 @@ _LEADING = re.compile(
     r"[\s(\[*_]*(?i:(?:the|answer|option|choice|is)\W+)*([A-Za-z])\s*[)\].:]+[\s*_]*(\S.*)",
     re.DOTALL,
 )
+_DASHED = re.compile(
+    r"[\s(\[*_]*(?i:(?:the|answer|option|choice|is)\W+)*([A-Z])[*_]*\s*[-\u2013\u2014]\s*(\S.*)",
+    re.DOTALL,
+)
+"""A dash may be a minus: it only counts before the option's own text."""
 _SUBJECT = re.compile(
     r"\W*(?i:(?:the|answer|option|choice)\s+)*([A-Z])\W+"
     r"(?:because|since|is\s+(?:the\s+)?(?:correct|right|true|best|answer))\b.*",
@@ -68,6 +73,9 @@ def chosen(answer: str, choices: Sequence[str]) -> int | None:
     if match := _LEADING.fullmatch(answer):
         position, text = _position(match[1], n), _read(match[2], choices)
         return None if text is not None and text != position else position
+    if match := _DASHED.fullmatch(answer):
+        position = _position(match[1], n)
+        return position if position == _read(match[2], choices) else None
     match = _SUBJECT.fullmatch(answer) or _TRAILING.search(answer)
     return _position(match[1], n) if match else None
 

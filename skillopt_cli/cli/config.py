@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +17,7 @@ from skillopt_cli.cli.writing import OutOption, check_vacant, write_out
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.importer import import_config
-from skillopt_cli.plugins import BACKENDS, names
+from skillopt_cli.plugins import BACKENDS, BENCHMARKS, load_benchmark, names
 
 app = typer.Typer(help="Settings and where they come from.", no_args_is_help=True)
 
@@ -46,7 +47,7 @@ def import_(
     json: JsonOption = False,
 ) -> None:
     """Convert a configuration of the published system; what cannot be carried over is listed."""
-    imported = import_config(path, names(BACKENDS))
+    imported = import_config(path, names(BACKENDS), _options)
     if out is not None:
         check_vacant(out)
     for key, reason in imported.left:
@@ -58,3 +59,7 @@ def import_(
         show_json({"values": imported.values, "not_carried_over": left})
     elif out is None:
         typer.echo(imported.text(), nl=False)
+
+
+def _options(name: str) -> Collection[str] | None:
+    return load_benchmark(name).options if name in names(BENCHMARKS) else None

@@ -6,10 +6,10 @@ could not carry over and why. Sources: the published configuration's key tables 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from skillopt_cli.config.files import read_mapping
 from skillopt_cli.config.imported_models import Said, import_models, model_key
@@ -40,7 +40,25 @@ REASONS = {
     "evaluation.semantic_density_weight": "a style bonus does not belong in the accept score",
     "evaluation.leading_words": "a style bonus does not belong in the accept score",
     "env.split_output_dir": "ratio splits are not written to disk",
+    "env.max_turns": "an attempt at this benchmark is one reply, or what its tools take",
+    "env.judge_retries": "how often a call is tried again is said by model.retry",
+    "env.dataset_name": "`skillopt data prepare` gets the data",
+    "env.hf_split": "`skillopt data prepare` gets the data",
+    "env.eval_workers": "an attempt is tested by the worker that makes it",
+    "env.cost_limit": "spend is capped for a whole run, by run.max_usd",
+    "env.timeout_per_instance": "its authors wrote it down and never used it",
+    "env.use_text_dominant_reference": "no reference texts are shown to anybody",
 }
+OPTION_NAMES = {
+    "judge_model": "model.judge.name",
+    "judge_max_completion_tokens": "model.judge.max_completion_tokens",
+    "spreadsheetbench.data_root": "env.workbooks",
+    "mathverse.data_root": "env.image_root",
+    "swebench.step_limit": "env.max_turns",
+}
+"""Keys of a benchmark's own that have another name here."""
+CUT_WHEN_PREPARED = "`skillopt data prepare` cuts the instances of each repository"
+_SPLIT_WHEN_PREPARED = {"swebench": ("env.split_mode", "env.split_ratio", "env.split_seed")}
 SPELLINGS = {
     "optimizer.lr_control_mode": {
         "manual": "fixed",
@@ -77,18 +95,27 @@ class Imported:
         return dump_yaml(self.values)
 
 
-def import_config(path: Path, backends: Collection[str]) -> Imported:
+Options: TypeAlias = Callable[[str], Collection[str] | None]
+"""The option names of a benchmark; None for one that is not known here."""
+
+
+def import_config(
+    path: Path, backends: Collection[str], options: Options = lambda name: None
+) -> Imported:
     """Convert a published configuration file.
 
     Args:
         path: the file.
         backends: names of those that exist here; others are left behind.
+        options: what the benchmark of the file takes; anything else of its own is left behind.
 
     Raises:
         ConfigError: the file, or one it is based on, is missing or is no mapping.
     """
     ours = set(known_keys())
     found = {key: value for key, value in flatten(_read(path, ())) if value not in (None, "")}
+    benchmark = str(found.get("env.name", found.get("env", "")))
+    own = _Own(benchmark, options(benchmark) if benchmark else None)
     models = {key: name for key in found if (name := _about_models(key, ours)) is not None}
     said = {name: Said(key, found[key]) for key, name in models.items()}
     model, left = import_models(said, backends)
@@ -96,9 +123,9 @@ def import_config(path: Path, backends: Collection[str]) -> Imported:
     for key, written in found.items():
         if key in models:
             continue
-        target = _target(key, ours)
+        target = own.home(key) or _target(key, ours, own)
         if target is None or _is_secret(key):
-            left.append((key, _reason(key)))
+            left.append((key, own.reason(key) or _reason(key)))
             continue
         read = typed(target, written) if isinstance(written, Written) else settle_written(written)
         value = SPELLINGS.get(target, {}).get(str(read), read)
@@ -117,7 +144,31 @@ def _about_models(key: str, ours: set[str]) -> str | None:
     return None if key in ours and key not in _MODELS_TOO else model_key(key)
 
 
-def _target(key: str, ours: set[str]) -> str | None:
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """The benchmark of a file, and the names of its options; None where these are not known."""
+
+    name: str
+    options: Collection[str] | None
+
+    def home(self, key: str) -> str | None:
+        """Where a key has another name here."""
+        bare = key.removeprefix("env.")
+        return OPTION_NAMES.get(f"{self.name}.{bare}") or OPTION_NAMES.get(bare)
+
+    def takes(self, name: str) -> bool:
+        """Whether a key is an option; of a benchmark not known here that is checked in use."""
+        return f"env.{name}" not in REASONS if self.options is None else name in self.options
+
+    def reason(self, key: str) -> str:
+        """Why a key that exists here does not apply to this benchmark; empty where it does."""
+        cut = f"env.{key.removeprefix('env.')}" in _SPLIT_WHEN_PREPARED.get(self.name, ())
+        return CUT_WHEN_PREPARED if cut else ""
+
+
+def _target(key: str, ours: set[str], own: _Own) -> str | None:
+    if own.reason(key):
+        return None
     renamed = STRUCTURED_NAMES.get(key) or FLAT_NAMES.get(key)
     if renamed:
         return renamed
@@ -125,9 +176,11 @@ def _target(key: str, ours: set[str]) -> str | None:
         return key
     if "." not in key:
         homes = [k for k in ours if k.rsplit(".", 1)[-1] == key and k.count(".") == 1]
-        return homes[0] if len(homes) == 1 else None
-    # The benchmark checks its own keys when the configuration is used.
-    return key if key.startswith("env.") and key not in REASONS else None
+        if len(homes) == 1:
+            return homes[0]
+        return f"env.{key}" if own.options is not None and key in own.options else None
+    bare = key.removeprefix("env.")
+    return key if key != bare and own.takes(bare) else None
 
 
 def _is_secret(key: str) -> bool:
@@ -137,7 +190,8 @@ def _is_secret(key: str) -> bool:
 def _reason(key: str) -> str:
     if _is_secret(key):
         return "keys do not stand in files: export the provider's variable"
-    return REASONS.get(key, "no such setting here")
+    name = key if "." in key else f"env.{key}"
+    return REASONS.get(name, "no such setting here")
 
 
 def _put(into: dict[str, Any], key: str, value: Any) -> None:

@@ -13,7 +13,13 @@ from skillopt_cli.benchmarks.answers import contrast, extract_answer, tagged_or_
         ("My <answer> tag comes last. <answer>Paris</answer>", "Paris"),
         ("<answer></answer>", ""),
         ("It is a city.\nParis\n\n  ", "Paris"),
-        ("<answer>Paris", "<answer>Paris"),
+        ("<answer>Paris", "Paris"),
+        ("I think so.\n<ANSWER> Paris \n", "Paris"),
+        ("<answer>\nParis", "Paris"),
+        ("Paris\n</answer>", "Paris"),
+        ("<answer>\n", ""),
+        ("Paris </answer>", "Paris"),
+        ("It goes between <answer> tags", "It goes between <answer> tags"),
         ("one line\u2028still one", "one line\u2028still one"),
         ("", ""),
         (" \n ", ""),
@@ -31,6 +37,12 @@ def test_tagged_or_all_keeps_every_line_without_tags() -> None:
 def test_a_hundred_thousand_open_tags_are_read_at_once() -> None:
     reply = "<answer>" * 100_000 + "Paris</answer>"
     assert extract_answer(reply) == "Paris"
+
+
+@pytest.mark.timeout(10)
+def test_a_long_stretch_of_blanks_is_read_at_once() -> None:
+    reply = f"Paris{' ' * 1_000_000}France"
+    assert extract_answer(reply) == reply
 
 
 def test_contrast_is_one_line_and_bounded() -> None:

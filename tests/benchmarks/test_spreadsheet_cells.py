@@ -222,3 +222,28 @@ def test_formulas_are_seen_and_lose_their_values() -> None:
 def test_values_are_shown_for_people() -> None:
     told = [shown(comparable(value)) for value in (None, 3, 2.5, "a", datetime.timedelta(1))]
     assert told == ["(blank)", "3", "2.5", "'a'", "timedelta 1 day, 0:00:00"]
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+def test_a_whole_number_of_any_length_is_a_wrong_one(value: int) -> None:
+    told = comparable(value)
+    assert told is not None
+    wanted, got = {"S": {"A1": 1.0}}, {"S": {"A1": told}}
+    assert not compare(wanted, got).equal
+    assert compare(got, got).equal
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("position", ["A:C", "1:3", "A1:XFD1048576"])
+def test_a_cell_in_the_last_corner_costs_no_more_than_another(position: str) -> None:
+    book, saved = openpyxl.Workbook(), BytesIO()
+    sheet = book.active
+    sheet["A1"], sheet["B2"] = 1, "=A1"
+    sheet.cell(1_048_576, 16_384, 5)
+    book.save(saved)
+    content = saved.getvalue()
+    found = read(content, settled(read_areas(position), ["Sheet"]))
+    assert found.cells["Sheet"]["A1"] == 1.0
+    assert ("XFD1048576" in found.cells["Sheet"]) == ("XFD" in position)
+    assert found.formulas == ("Sheet!B2",)
+    assert uncomputed(content) == ["Sheet!B2"]

@@ -6,6 +6,7 @@ import json
 import os
 import runpy
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from task_files import write_splits
 
 needs("openpyxl", "pandas")
 
+import openpyxl  # noqa: E402
 from openpyxl import Workbook, load_workbook  # noqa: E402
 
 from skillopt_cli.benchmarks.check import check_data  # noqa: E402
@@ -37,6 +39,8 @@ from skillopt_cli.store.memory import MemoryStore  # noqa: E402
 from skillopt_cli.testing import Toy, check_benchmark, toy_run  # noqa: E402
 from skillopt_cli.testing.chat import ScriptedChat  # noqa: E402
 
+MADE_WITH = "3.1.5"
+"""The version of openpyxl that the sample was made with."""
 ROOT = Path(__file__).resolve().parents[2]
 RIGHT = """\
 import openpyxl
@@ -519,13 +523,21 @@ def test_the_sample_is_what_its_script_makes(tmp_path: Path) -> None:
         one, other = tmp_path / name, SPEC.sample / name
         if name.suffix == ".json":
             assert one.read_bytes() == other.read_bytes()
-        elif name.name.startswith("1_") and int(name.parent.name[1:]) % 4 == 0:
+        elif openpyxl.__version__ == MADE_WITH:
+            assert parts(one) == parts(other)
+        else:
             assert cells(one) == cells(other)
 
 
 def cells(path: Path) -> dict[str, list[tuple[object, ...]]]:
     loaded = load_workbook(path)
     return {sheet.title: list(sheet.iter_rows(values_only=True)) for sheet in loaded.worksheets}
+
+
+def parts(path: Path) -> list[tuple[str, object, bytes]]:
+    """What a workbook's file holds and when it was put there; how it is packed depends on zlib."""
+    with zipfile.ZipFile(path) as packed:
+        return [(part.filename, part.date_time, packed.read(part)) for part in packed.infolist()]
 
 
 def test_the_sample_is_small() -> None:

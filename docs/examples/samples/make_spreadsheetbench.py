@@ -2,7 +2,7 @@
 
     python make_spreadsheetbench.py FOLDER
 
-The same seed gives the same cells; the files' bytes may differ between versions of openpyxl.
+The same seed gives the same files, down to the byte with one version of openpyxl.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from __future__ import annotations
 import datetime
 import json
 import random
+import re
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 
 from openpyxl import Workbook
@@ -22,6 +25,7 @@ SEED = 20
 SPLITS = {"train": 12, "val": 8, "test": 12}
 CELL, SHEET = "Cell-Level Manipulation", "Sheet-Level Manipulation"
 DAY = datetime.datetime(2024, 1, 1)
+MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)")
 
 Table = list[list[object]]
 Book = dict[str, Table]
@@ -275,7 +279,7 @@ def save(book: Book, path: Path) -> None:
     """Write a workbook."""
     workbook = Workbook()
     workbook.remove(workbook.active)
-    workbook.properties.created = workbook.properties.modified = DAY
+    workbook.properties.created = DAY
     for name, rows in book.items():
         sheet = workbook.create_sheet(name)
         for row in rows:
@@ -283,7 +287,14 @@ def save(book: Book, path: Path) -> None:
         for number in range(1, sheet.max_column + 1):
             sheet.column_dimensions[get_column_letter(number)].width = 12
     path.parent.mkdir(parents=True, exist_ok=True)
-    workbook.save(path)
+    saved = BytesIO()
+    workbook.save(saved)
+    with zipfile.ZipFile(saved) as made, zipfile.ZipFile(path, "w") as kept:
+        for name in made.namelist():
+            # The library writes down when it saved, in one part and on each.
+            content = MODIFIED.sub(rb"\g<1>2024-01-01T00:00:00Z\g<2>", made.read(name))
+            entry = zipfile.ZipInfo(name, DAY.timetuple()[:6])
+            kept.writestr(entry, content, zipfile.ZIP_DEFLATED)
 
 
 def main(folder: Path) -> None:

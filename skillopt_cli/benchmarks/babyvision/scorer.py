@@ -17,9 +17,9 @@ from skillopt_cli.benchmarks.choice import LETTERS, chosen
 from skillopt_cli.core.score import Score
 
 NO_BOX = "the reply has no answer in \\boxed{...}"
-_TOKENS = re.compile(r"<\|begin_of_box\|>(.*?)<\|end_of_box\|>", re.DOTALL)
+_OPEN, _CLOSE = "<|begin_of_box|>", "<|end_of_box|>"
 _TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
-_BETWEEN = re.compile(r"\s*[|,;]\s*")
+_BETWEEN = re.compile(r" ?[|,;] ?")
 _EDGES = " \t\r\n.,;:!?\"'*_`$"
 
 
@@ -28,8 +28,9 @@ def boxed(reply: str) -> str | None:
     box = last_box(reply)
     if box is not None:
         return box
-    tokens = _TOKENS.findall(reply)
-    return str(tokens[-1]).strip() if tokens else None
+    before, closed, _ = reply.rpartition(_CLOSE)
+    _, opened, inside = before.rpartition(_OPEN)
+    return inside.strip() if closed and opened else None
 
 
 def expected(data: Mapping[str, Any]) -> tuple[str, ...]:
@@ -61,7 +62,7 @@ def _same(answer: str, reference: str) -> bool:
 
 def _parts(text: str, between: str = "") -> list[str]:
     """What fills each blank, apart from case, spacing and the marks around it."""
-    plain = _TEXT.sub(r"\1", text)
+    plain = " ".join(_TEXT.sub(r"\1", text).split())
     blanks = plain.split(between) if between else [plain]
     parts = [part for blank in blanks for part in _BETWEEN.split(blank)]
     return [" ".join(part.casefold().split()).strip(_EDGES) for part in parts]

@@ -106,11 +106,12 @@ class AnswerScorer:
         return form(answer) == wanted_text if wanted_text else answer == reference
 
     def _same(self, said: Amount, wanted: Amount) -> bool:
-        """A unit that only one of the two names is taken to be that of the question."""
+        """A unit that only one of the two names may be that of the question, or be spelt out."""
+        whole = said.value * (said.scale or 1), wanted.value * (wanted.scale or 1)
+        if self.tolerance.allows(*whole):
+            return True
         both = said.scale is not None and wanted.scale is not None
-        a = said.value * (said.scale or 1) if both else said.value
-        b = wanted.value * (wanted.scale or 1) if both else wanted.value
-        return self.tolerance.allows(a, b)
+        return not both and self.tolerance.allows(said.value, wanted.value)
 
     def _near(self, answer: str, reference: str) -> str:
         said, wanted = read_amount(answer), read_amount(reference)

@@ -31,7 +31,7 @@ def comparable(value: object) -> Value | None:
     if value is None or value == "":
         return None
     if isinstance(value, bool | int | float):
-        return _number(float(value))
+        return _number(_float(value))
     if isinstance(value, datetime.time):
         return str(value)[:-3]
     if isinstance(value, datetime.datetime):
@@ -43,6 +43,13 @@ def comparable(value: object) -> Value | None:
         except ValueError:
             return value
     return (type(value).__name__, str(value))
+
+
+def _float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a workbook may hold a whole number of any length
+        return math.inf if value > 0 else -math.inf
 
 
 def _number(value: float) -> Value:

@@ -18,7 +18,7 @@ GIVEN, MADE, SCRIPT = "input.xlsx", "output.xlsx", "solution.py"
 _ERROR_LENGTH = 3_000
 _DRIVER = Path(__file__).with_name("driver.py")
 _BLOCK = re.compile(
-    r"^(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+-]*)[^\n]*\n(?P<code>.*?)"
+    r"^(?P<fence>`{3,}+|~{3,}+)[ \t]*(?P<language>[\w+-]*)[^\n]*\n(?P<code>.*?)"
     r"(?:^[ \t]*(?P=fence)[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
