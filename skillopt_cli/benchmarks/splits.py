@@ -133,7 +133,8 @@ def split_files(folder: Path) -> dict[Split, Path]:
         DataError: a split's folder or file is missing, or selection/ and val/ both exist.
     """
     if not folder.is_dir():
-        raise DataError(f"the split folder {folder.absolute()} does not exist", _LAYOUT)
+        fault = "is no folder" if folder.exists() else "does not exist"
+        raise DataError(f"the split folder {folder.absolute()} {fault}", _LAYOUT)
     files: dict[Split, Path] = {}
     for split in SPLITS:
         found = [folder / name for name in FOLDERS[split] if (folder / name).is_dir()]

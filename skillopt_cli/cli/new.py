@@ -97,7 +97,8 @@ def _write(folder: Path, parts: Mapping[str, Traversable], name: str) -> None:
         raise UsageError(f"{folder} exists already", "choose another folder with --out")
     words = {
         _STARTER: name,
-        _STARTER.title(): "".join(word.title() for word in re.split("[_-]", name)),
+        # A class of that name in a benchmark, whose words _ joins; a heading in a skill, with -.
+        _STARTER.title(): name.replace("_", " ").title().replace(" ", "").replace("-", " "),
         "FOLDER": folder.as_posix(),
     }
     try:

@@ -31,7 +31,7 @@ _SHOWN = get_args(RunSection.model_fields["display"].annotation)
 
 BenchmarkArgument = Annotated[
     str | None,
-    typer.Argument(metavar="BENCHMARK", help="What to train on; else env.name of --config."),
+    typer.Argument(metavar="BENCHMARK", help="Name of a benchmark; else env.name of --config."),
 ]
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="YAML configuration file.")]
 PresetOption = Annotated[

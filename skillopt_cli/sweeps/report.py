@@ -120,10 +120,12 @@ def _verdict(against: Against) -> str:
 
 
 def _notes(grid: Grid, standings: Standings) -> Iterator[str]:
-    yield (
-        "Ranked by the selection score, which chose each best skill and so flatters it; compared on"
-        " the test tasks (exact sign test over tasks, corrected for the number of comparisons)."
-    )
+    if any(c.complete for c in standings.combinations):
+        yield (
+            "Ranked by the selection score, which chose each best skill and so flatters it;"
+            " compared on the test tasks (exact sign test over tasks, corrected for the number of"
+            " comparisons)."
+        )
     if standings.incomparable:
         yield f"Not compared: {one_line(standings.incomparable)}."
         return

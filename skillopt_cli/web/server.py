@@ -6,6 +6,7 @@ import errno
 import gc
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -47,8 +48,10 @@ def serve(root: Path, access: Access, say: Callable[[str], None]) -> None:
             proxy_headers=False,
             timeout_graceful_shutdown=PARTING,
         )
-        say(address(access))
-        _Server(config, app.state.stopping).run(sockets=[listener])
+        # Ctrl-C is how it is meant to end: a signal that is passed on afterwards is no fault.
+        with suppress(KeyboardInterrupt):
+            say(address(access))
+            _Server(config, app.state.stopping).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):

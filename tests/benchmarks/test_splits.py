@@ -69,6 +69,8 @@ def test_two_selection_folders_and_no_folder_are_refused(tmp_path: Path) -> None
     write_json(tmp_path / "selection" / "items.json", [qa("d")])
     assert refusal(split_dir=tmp_path).message.endswith("has both selection/ and val/")
     assert refusal(split_dir=tmp_path / "typo").message.endswith("typo does not exist")
+    (tmp_path / "file").touch()
+    assert refusal(split_dir=tmp_path / "file").message.endswith("file is no folder")
 
 
 def test_an_unknown_split_is_refused_with_the_list() -> None:

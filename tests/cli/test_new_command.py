@@ -69,7 +69,7 @@ def test_a_new_skill_is_trained_by_its_configuration() -> None:
     assert skillopt("new", "skill", "my-rivers", "--out", "some where/rivers").code == 0
     folder = Path("some where/rivers")
     seed = SkillDocument((folder / "my-rivers" / "SKILL.md").read_text(encoding="utf-8"))
-    assert seed.text.startswith("---\nname: my-rivers\n")
+    assert seed.text.startswith("---\nname: my-rivers\n") and "\n# My Rivers\n" in seed.text
     ended = skillopt("train", "--config", folder / "config.yaml", *TINY, "--run-id", "a")
     assert ended.code == 0, ended.err
     best = Path("outputs/folder/a/best_skill.md").read_text(encoding="utf-8")

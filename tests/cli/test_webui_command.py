@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -54,6 +55,13 @@ def test_it_says_where_it_is_and_stops_on_a_signal() -> None:
             process.terminate()
             _, err = process.communicate(timeout=30)
         assert err == ""
+
+
+def test_ctrl_c_is_its_end_and_no_error() -> None:
+    with webui() as (process, _):
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
 
 
 def test_beyond_this_machine_it_asks_for_a_token() -> None:

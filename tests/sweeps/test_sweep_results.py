@@ -91,6 +91,13 @@ def test_the_selection_score_ranks_and_the_test_judges(runs: Runs) -> None:
     assert "All differences are within noise" in page(found)
 
 
+def test_nothing_is_called_ranked_before_a_combination_is_complete(runs: Runs) -> None:
+    runs.trials.append(trial("a", None))
+    assert "Ranked" not in page(runs.standings())
+    runs.add("b", 0.5, [1.0])
+    assert "Ranked by the selection score" in page(runs.standings())
+
+
 def test_a_difference_beyond_luck_is_said_with_its_side(runs: Runs) -> None:
     runs.add("a", 0.7, [1.0] * 12)
     runs.add("b", 0.6, [0.0] * 12)

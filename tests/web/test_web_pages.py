@@ -182,6 +182,8 @@ def test_settings_come_with_their_sources(trained: Path) -> None:
     assert rows["optimizer.learning_rate"] == ("2", "flag --learning-rate")
     assert rows["train.num_epochs"] == ("2", "preset tiny")
     assert rows["optimizer.lr_scheduler"][1] == "default"
+    altered, _, _ = page.partition("All settings")
+    assert ">default<" not in altered and "env.data_root" in page
 
 
 def test_a_run_without_known_sources_says_so(trained: Path, tmp_path: Path) -> None:
@@ -204,6 +206,7 @@ def test_epochs_and_spend_are_told(trained: Path) -> None:
     for record in json.loads((trained / "searchqa/a/history.json").read_text()):
         calls = sum(stage["calls"] for stage in record["tokens"].values())
         assert any(row[:2] == [str(record["step"]), f"{calls:,}"] for row in cells), record["step"]
+    assert "USD" not in spend, "a run in which all is free shows no money"
 
 
 def test_runs_stand_side_by_side(trained: Path) -> None:

@@ -214,6 +214,8 @@ def test_the_plan_is_that_of_the_command(tmp_path: Path, monkeypatch: pytest.Mon
         page = parsed(send(asking, "plan", **given).text)
     (section,) = (e for e in page.iter("section") if e.get("id") == "plan")
     shown = [[text_of(cell) for cell in row] for row in section.findall(".//tbody/tr")]
+    parts = [text_of(e) for e in section.iter("th") if e.get("class") == "part"]
+    assert parts[:3] == ["baseline", "steps", "final test"]
     (command,) = (text_of(e) for e in section.iter("pre"))
     program, verb, *arguments = command.split()
     assert (program, verb) == ("skillopt", "train")

@@ -149,6 +149,19 @@ def test_what_is_typed_outlives_the_news(tab: Callable[..., Tab], tmp_path: Path
         assert process.wait(60) == 130
 
 
+def test_a_page_follows_a_run_that_is_taken_up(tab: Callable[..., Tab], tmp_path: Path) -> None:
+    cut = ("--run-id", "cut", "--max-rollouts", "15")
+    argv = [*PROGRAM, "train", "searchqa", "--preset", "tiny", *cut]
+    assert subprocess.run(argv, cwd=tmp_path, env=bare(tmp_path), check=False).returncode == 5
+    with served(tmp_path / "outputs") as address:
+        opened = tab(address)
+        opened.open("/runs/searchqa/cut")
+        argv = [*PROGRAM, "resume", "cut", "--max-rollouts", "1000"]
+        subprocess.run(argv, cwd=tmp_path, env=bare(tmp_path), check=True)
+        told = opened.page.locator("#part-told")
+        told.filter(has_text="finished, 4 of 4 steps recorded").wait_for()
+
+
 def sign_of(text: str) -> str:
     found = [e.get("value", "") for e in parsed(text).iter("input") if e.get("name") == "sign"]
     return found[0]

@@ -92,6 +92,11 @@ def cost_document(view: RunView) -> Document:
     }
 
 
+def is_priced(spend: Spent) -> bool:
+    """Whether there is anything to say of money: where all is free there is not."""
+    return bool(spend.usd or spend.unpriced)
+
+
 def cost_blocks(view: RunView) -> Iterator[Block]:
     """The section on cost; nothing for a run that called no model."""
     if not view.ledger.rows:
@@ -111,7 +116,7 @@ def _table(view: RunView) -> Rows:
     places = [(role, stage) for role in view.ledger.roles for stage in _stages(view, role)]
     total = view.spent
     cached = total.cached_tokens is not None
-    priced = bool(total.usd or total.unpriced)
+    priced = is_priced(total)
 
     def cells(spend: Spent) -> tuple[str, ...]:
         known = spend.tokens

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from skillopt_cli.ui.page import Block, Heading, Line, Rows
 from skillopt_cli.ui.parts import StepView
-from skillopt_cli.ui.report.cost import money_cell
+from skillopt_cli.ui.report.cost import is_priced, money_cell
 from skillopt_cli.ui.report.figures import courses
 from skillopt_cli.ui.report.reported import Difference, Reported
 from skillopt_cli.ui.summary import summarise
@@ -26,7 +26,7 @@ def side_by_side(
     """The report on several runs: scores, gate decisions by step, what they were set to."""
     yield Heading(count(len(runs), "run"), 1)
     # A column of nothing but zeros would only take room.
-    priced = any(run.view.spent.usd or run.view.spent.unpriced for run in runs)
+    priced = any(is_priced(run.view.spent) for run in runs)
     titles = (*_TITLES, *(("USD",) if priced else ()), "status")
     yield Rows(titles, [_row(run, priced) for run in runs], range(1, len(titles) - 1))
     yield Line(

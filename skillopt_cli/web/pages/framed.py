@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from skillopt_cli.core.events import RunFinished
 from skillopt_cli.web.live import version_of
 from skillopt_cli.web.runs import Seen
 from skillopt_cli.web.site import Page
@@ -27,8 +28,9 @@ def framed(seen: Seen, template: str, tab: str, heading: str = "", **given: Any)
         tab: which of `TABS` it belongs to.
         heading: what it is about, where that is not the tab.
     """
-    # A run that nobody works on and that is read to its end brings no news.
-    live = seen.at_work or not seen.whole or seen.view.run is None
+    # A finished run that is read to its end brings no news; any other may be taken up.
+    done = isinstance(seen.view.ending, RunFinished)
+    live = seen.at_work or not seen.whole or not done
     news = {"url": f"{seen.name.url}/live", "version": version_of(seen)} if live else None
     frame = {"run": seen, "tabs": TABS, "tab": tab, "heading": heading or tab, "news": news}
     return Page(template, frame | given)

@@ -30,7 +30,7 @@ def page(site: Site, request: Request) -> Page:
             "key": key,
             "value": json.dumps(value, ensure_ascii=False, default=str),
             "source": str(sources.get(key, DEFAULT if sources else "-")),
-            "set": sources[key] != DEFAULT if key in sources else defaults.get(key) != value,
+            "set": sources.get(key, DEFAULT) != DEFAULT if sources else defaults.get(key) != value,
         }
         for key, value in values.items()
         if value not in (None, {})

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from skillopt_cli.ui.limits import cap_words, limits_words, pace_place, refused_words, speed_words
 from skillopt_cli.ui.page import Block, Heading, Line, Rows
-from skillopt_cli.ui.report.cost import cost_blocks, money_cell
+from skillopt_cli.ui.report.cost import cost_blocks, is_priced, money_cell
 from skillopt_cli.ui.report.savings import savings_blocks
 from skillopt_cli.ui.view import RunView
 from skillopt_cli.ui.words import one_line
@@ -41,9 +41,12 @@ def _by_step(view: RunView) -> Iterator[Block]:
     if not view.steps:
         return
     yield Heading("By step")
+    priced = is_priced(view.spent)
     rows = []
     for step in view.steps:
         spent = step.ledger.total
         tokens = "unknown" if spent.tokens is None else f"{spent.tokens:,}"
-        rows.append((str(step.number), f"{spent.calls:,}", tokens, money_cell(spent)))
-    yield Rows(("step", "calls", "tokens", "USD"), rows, range(1, 4))
+        money = (money_cell(spent),) if priced else ()
+        rows.append((str(step.number), f"{spent.calls:,}", tokens, *money))
+    titles = ("step", "calls", "tokens", *(("USD",) if priced else ()))
+    yield Rows(titles, rows, range(1, len(titles)))
