@@ -40,18 +40,22 @@ def _taken(plan: Planned, earlier: Earlier) -> Iterator[str]:
     """What the plan took from an earlier run."""
     told, parts = earlier.told, []
     if told.accuracy is not None:
-        parts.append(f"{told.accuracy:.0%} of the train tasks solved")
+        parts.append(f"{told.accuracy:.0%} of the train tasks are solved")
     if told.best_step is not None:
-        parts.append(f"step {told.best_step} the best" if told.best_step else "no step better")
+        parts.append(
+            f"the best skill is of step {told.best_step}"
+            if told.best_step
+            else "no step made a better skill"
+        )
     if told.unchanged is not None:
-        parts.append(f"{told.unchanged:.0%} of the texts made no new ones")
+        parts.append(f"{told.unchanged:.0%} of the texts made are no new ones")
     if told.measured is not None:
-        parts.append(f"{told.measured:.0%} of the selection split measured of a new text")
+        parts.append(f"{told.measured:.0%} of the selection split is measured of a new text")
     if told.latency is not None:
-        parts.append(f"{told.latency:g} s a call")
+        parts.append(f"a call takes {told.latency:.3g} s")
     for role, costs in plan.costs.items():
         if costs.stages:
-            parts.append(f"{_read_and_written(costs.other)} tokens a call of the {role}")
+            parts.append(f"one of the {role} {_read_and_written(costs.other)} tokens")
     said = ", ".join(parts) or "nothing: it measured nothing that is not told otherwise"
     yield f"Taken as likely from {earlier.run} ({count(earlier.steps, 'step')}): {said}."
 
