@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import signal
 import socket
 import sys
@@ -45,9 +46,11 @@ def main() -> None:
 
 def _leave_behind(listener: socket.socket, door: str) -> None:
     """Serve the listener in a process that is no child of the program's and ends with it."""
+    program = os.pidfd_open(os.getpid())
     child = os.fork()
     if child:
         os.waitpid(child, 0)
+        os.close(program)
         return
     os.setsid()
     if os.fork():
@@ -56,9 +59,12 @@ def _leave_behind(listener: socket.socket, door: str) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nothing, stream)
-    while True:
+    # Whoever was to end the whole namespace may itself have been killed.
+    heard = listener.fileno()
+    while heard in select.select([heard, program], [], [])[0]:
         caller, _ = listener.accept()
         threading.Thread(target=_connect, args=(caller, door), daemon=True).start()
+    os._exit(0)
 
 
 def _connect(caller: socket.socket, door: str) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,15 @@ def kill_at(log: Path, lines: int, *arguments: str, by: int = signal.SIGKILL) ->
         process.wait()
 
 
+@pytest.fixture
+def terminal() -> Iterator[None]:
+    """Programs are begun to heed Ctrl-C, which a shell's job in the background is not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_an_interrupt_stops_the_run_at_work_and_begins_no_other(jobs: str) -> None:
     change("train_size: 8", "train_size: 20")

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
+import socket
 import subprocess
 import sys
 import tempfile
@@ -11,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from skillopt_cli.executors import start
 from skillopt_cli.executors.family import Family
 from skillopt_cli.executors.programs import ProgramExecutor
 
@@ -73,3 +76,18 @@ def test_the_number_of_a_process_that_ended_interrupts_nobody(
     monkeypatch.setattr(os, "killpg", lambda group, number: hit.append(group))
     family.interrupt(spare_leader=False)
     assert hit == []
+
+
+def test_the_door_ends_with_its_program_when_nobody_is_left_to_end_it(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    listens, held = os.pipe()
+    limits = ["1000000000", "4096"]
+    argv = [sys.executable, start.__file__, str(port), str(tmp_path / "door"), *limits, "/bin/true"]
+    assert subprocess.run(argv, pass_fds=[held], check=False, timeout=60).returncode == 0
+    os.close(held)
+    # The end of the pipe comes once the last process that holds it is gone.
+    ended, _, _ = select.select([listens], [], [], 60)
+    assert ended
+    assert os.read(listens, 1) == b""
+    os.close(listens)
