@@ -9,6 +9,7 @@ machine by the fonts there are.
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 HERE = Path(__file__).parent
 PROGRAM = (sys.executable, "-m", "skillopt_cli")
@@ -45,6 +46,8 @@ PAGES = {
 }
 WIDE, TELEPHONE = 1000, 360
 TALLEST = 1400
+UNREAD = re.compile("^reading$|being read")
+"""Stands on a page whose run is not read to its end yet."""
 
 
 def runs_in(folder: Path) -> None:
@@ -87,6 +90,7 @@ def taken(browser: Browser, address: str, out: Path) -> None:
     wide = browser.new_page(viewport={"width": WIDE, "height": 700}, color_scheme="light")
     for name, path in PAGES.items():
         wide.goto(f"{address}{path}")
+        expect(wide.get_by_text(UNREAD)).to_have_count(0)
         height = min(TALLEST, wide.evaluate("document.documentElement.scrollHeight"))
         clip = {"x": 0, "y": 0, "width": WIDE, "height": height}
         wide.screenshot(path=out / f"web-{name}.png", full_page=True, clip=clip)
