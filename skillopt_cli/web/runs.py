@@ -95,10 +95,12 @@ class Runs:
         # Asked first: a run that ends meanwhile has then stated its ending.
         mark = self.mark(name)
         followed = self._follow(name, folder)
+        # Waiting for another who reads it counts as well.
+        end = time.monotonic() + patience
         reading, done = followed.reading, False
         with _tried(followed.lock, patience) as mine:
             if mine:
-                done = _advanced(reading, patience)
+                done = _advanced(reading, end)
             view = reading.seen(nobody=not mark[-1])
         if not done:
             self._want(name)
@@ -193,9 +195,8 @@ class Runs:
             return followed
 
 
-def _advanced(reading: Reading, patience: float) -> bool:
-    """Read for a while. Returns whether all was read."""
-    end = time.monotonic() + patience
+def _advanced(reading: Reading, end: float) -> bool:
+    """Read until a moment of the clock. Returns whether all was read."""
     while reading.advance():
         if time.monotonic() >= end:
             return reading.share >= 1.0
