@@ -11,8 +11,6 @@ _OTHER = re.compile(
     r'^(?:rename|copy) (?:from|to) (?:"(?P<quoted>[^"]*)"|(?P<plain>[^\n]*))', re.MULTILINE
 )
 _HEAD = re.compile(r'^diff --git (?:"a/(?P<quoted>[^"]*)"|a/(?P<plain>.*?)) "?b/.*$', re.MULTILINE)
-
-
 _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
 
 

@@ -101,7 +101,7 @@ class Yard(Protocol):
         ...
 
 
-def test_files(data: dict[str, Any] | Any) -> list[str]:
+def test_files(data: Mapping[str, Any]) -> list[str]:
     """The files whose tests are run: those of the test patch, and those that named tests are in."""
     patched = [p for p in paths_of(data["test_patch"]) if not p.endswith(_NO_TESTS)]
     named = [
