@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from skillopt_cli.core.words import count
 
@@ -32,9 +33,19 @@ _MATHS = re.compile(r"[$\\^=<>\d]|[(\[].*,.*[)\]]", re.DOTALL)
 """Signs of mathematics, where brackets and capitals mean something: (0,1) is not [0,1]."""
 
 
+def option(choices: Sequence[str], place: int) -> str:
+    """An option behind its letter."""
+    return f"{LETTERS[place]}. {choices[place]}"
+
+
 def lettered(choices: Sequence[str]) -> str:
     """The options, one a line."""
-    return "\n".join(f"{LETTERS[i]}. {choice}" for i, choice in enumerate(choices))
+    return "\n".join(option(choices, place) for place in range(len(choices)))
+
+
+def expected(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """The reference of a question with options, or without, as a person would be told it."""
+    return (option(data["choices"], data["right"]) if data["choices"] else data["answer"],)
 
 
 def choices_fault(choices: Sequence[str]) -> str:

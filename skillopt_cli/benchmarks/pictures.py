@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from skillopt_cli.benchmarks.options import BenchmarkOptions
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.core.task import Image
 
@@ -21,6 +22,15 @@ SUFFIXES = {
     b"RIFF": ".webp",
 }
 """Suffixes of these types by the bytes that such a file begins with."""
+
+
+class PictureOptions(BenchmarkOptions):
+    """The `env.*` keys of any benchmark with pictures."""
+
+    image_root: str = ""
+    """A folder to look for pictures in, beside that of the task file."""
+    image_detail: Detail = "auto"
+    """How closely a service shall look at a picture: auto, low or high."""
 
 
 class Album:

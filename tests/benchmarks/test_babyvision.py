@@ -40,13 +40,13 @@ def blank(answer: str) -> dict[str, Any]:
         ("<|begin_of_box|>3<|end_of_box|>", "3"),
         ("<|begin_of_box|>3<|end_of_box|> <|begin_of_box|>\n4\n<|end_of_box|>", "4"),
         ("<|begin_of_box|>3<|end_of_box|> \\boxed{5}", "5"),
-        ("<answer>B</answer>", None),
-        ("B", None),
-        ("", None),
-        ("\\boxed{B", None),
+        ("<answer>B</answer>", ""),
+        ("B", ""),
+        ("", ""),
+        ("\\boxed{B", ""),
     ],
 )
-def test_the_answer_of_a_reply(reply: str, answer: str | None) -> None:
+def test_the_answer_of_a_reply(reply: str, answer: str) -> None:
     assert boxed(reply) == answer
 
 

@@ -12,7 +12,6 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from skillopt_cli.benchmarks.answers import given_up
 from skillopt_cli.benchmarks.babyvision import scorer
 from skillopt_cli.benchmarks.babyvision.items import Item, read_item
 from skillopt_cli.benchmarks.babyvision.numbering import Base, Numbering
@@ -24,19 +23,13 @@ from skillopt_cli.benchmarks.babyvision.wording import (
     RUBRIC,
     SEED_SKILL,
 )
-from skillopt_cli.benchmarks.choice import LETTERS, lettered
-from skillopt_cli.benchmarks.judging import (
-    RIGHT_OR_WRONG,
-    Judgement,
-    ask,
-    left_to_judge,
-    verdict_score,
-)
-from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
-from skillopt_cli.benchmarks.picture_items import content_of
-from skillopt_cli.benchmarks.pictures import Album, Detail
+from skillopt_cli.benchmarks.choice import LETTERS, expected, lettered
+from skillopt_cli.benchmarks.judging import RIGHT_OR_WRONG, Judgement, ask
+from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.picture_items import JudgedPictures, content_of
+from skillopt_cli.benchmarks.pictures import Album, PictureOptions
 from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits
+from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Attempt, Brief, Message, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
@@ -45,28 +38,22 @@ NAME = "babyvision"
 SAMPLE = Path(__file__).parent / "sample"
 
 
-class BabyVisionOptions(BenchmarkOptions):
+class BabyVisionOptions(PictureOptions):
     """The `env.*` keys of BabyVision."""
 
     choice_base: Annotated[Base, BeforeValidator(str)] = "auto"
     """What whole numbers in choiceAns call the first option: 0, 1, or auto to see from the data."""
-    image_root: str = ""
-    """A folder to look for pictures in, beside that of the task file."""
-    image_detail: Detail = "auto"
-    """How closely a service shall look at a picture: auto, low or high."""
 
 
-class BabyVision(SplitTasks):
+class BabyVision(JudgedPictures):
     """BabyVision tasks; see `ports.Judged`."""
 
     name = NAME
     seed_skill = SEED_SKILL
-    needs = frozenset({"images"})
 
-    def __init__(self, splits: Splits, album: Album, detail: Detail) -> None:
-        super().__init__(splits)
-        self.version = f"1-{detail}"
-        self._album = album
+    def __init__(self, splits: Splits, album: Album, options: BabyVisionOptions) -> None:
+        super().__init__(splits, album)
+        self.version = f"1-{options.image_detail}"
 
     def brief(self, task: Task) -> Brief:
         """Question, options if there are any, and the picture."""
@@ -76,28 +63,19 @@ class BabyVision(SplitTasks):
         image = self._album.image(task.data["image"])
         return Brief(task.id, ROLE, tuple(sections), ANSWER_FORMAT, images=(image,))
 
+    def answered(self, reply: str) -> str:
+        """What stands in the box."""
+        return scorer.boxed(reply)
+
     def ask_judge(self, task: Task, attempt: Attempt) -> tuple[Message, ...] | Score:
         """The score of an answer that is clear, else what to ask."""
-        answer = scorer.boxed(attempt.answer)
+        answer = self.answered(attempt.answer)
         score = scorer.clear_score(task.data, answer)
         if score is not None:
             return score
         asked = "\n".join(section.text for section in self.brief(task).sections)
-        (reference,) = scorer.expected(task.data)
-        return ask(RUBRIC, Judgement(asked, reference, answer or ""), RIGHT_OR_WRONG)
-
-    def hear_judge(self, task: Task, attempt: Attempt, reply: str) -> Score | None:
-        """Right or wrong, as the judge says."""
-        answer = scorer.boxed(attempt.answer) or ""
-        return verdict_score(reply, scorer.expected(task.data), answer)
-
-    async def score(self, task: Task, attempt: Attempt) -> Score:
-        """The score where no judge is needed; 0 for what only a judge could find right."""
-        wanted = scorer.expected(task.data)
-        if attempt.ending == "gave_up":
-            return given_up(wanted)
-        asked = self.ask_judge(task, attempt)
-        return asked if isinstance(asked, Score) else left_to_judge(wanted)
+        (reference,) = expected(task.data)
+        return ask(RUBRIC, Judgement(asked, reference, answer), RIGHT_OR_WRONG)
 
 
 def open_babyvision(request: BenchmarkRequest) -> Benchmark:
@@ -122,7 +100,7 @@ def open_babyvision(request: BenchmarkRequest) -> Benchmark:
     splits = load_splits(request, NAME, TaskFormat(make, content_of), SAMPLE)
     if numbers:
         splits = _counted(splits, numbers, numbering)
-    return BabyVision(splits, album, options.image_detail)
+    return BabyVision(splits, album, options)
 
 
 def _counted(splits: Splits, numbers: dict[str, Item], numbering: Numbering) -> Splits:

@@ -13,7 +13,7 @@ from typing import Any
 
 from skillopt_cli.benchmarks.answers import contrast, last_box
 from skillopt_cli.benchmarks.babyvision.items import BLANKS
-from skillopt_cli.benchmarks.choice import LETTERS, chosen
+from skillopt_cli.benchmarks.choice import chosen, expected
 from skillopt_cli.core.score import Score
 
 NO_BOX = "the reply has no answer in \\boxed{...}"
@@ -23,24 +23,17 @@ _BETWEEN = re.compile(r" ?[|,;] ?")
 _EDGES = " \t\r\n.,;:!?\"'*_`$"
 
 
-def boxed(reply: str) -> str | None:
-    r"""The answer: the last `\boxed{…}`, else what stands between the last box tokens."""
+def boxed(reply: str) -> str:
+    r"""The answer: the last `\boxed{…}`, else what stands between the last box tokens, else ""."""
     box = last_box(reply)
     if box is not None:
         return box
     before, closed, _ = reply.rpartition(_CLOSE)
     _, opened, inside = before.rpartition(_OPEN)
-    return inside.strip() if closed and opened else None
+    return inside.strip() if closed and opened else ""
 
 
-def expected(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """The reference as a person would be told it."""
-    if data["choices"]:
-        return (f"{LETTERS[data['right']]}. {data['choices'][data['right']]}",)
-    return (data["answer"],)
-
-
-def clear_score(data: Mapping[str, Any], answer: str | None) -> Score | None:
+def clear_score(data: Mapping[str, Any], answer: str) -> Score | None:
     """The score of an extracted answer that needs no judge; None for any other."""
     wanted = expected(data)
     if not answer:

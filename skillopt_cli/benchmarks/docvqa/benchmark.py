@@ -17,8 +17,8 @@ from skillopt_cli.benchmarks.docvqa.anls import anls_score
 from skillopt_cli.benchmarks.docvqa.items import Item, read_item
 from skillopt_cli.benchmarks.docvqa.prepare import COUNTS, prepare
 from skillopt_cli.benchmarks.docvqa.wording import ANSWER_FORMAT, PROMPTS, ROLE, SEED_SKILL
-from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
-from skillopt_cli.benchmarks.pictures import Album, Detail
+from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.pictures import Album, PictureOptions
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.second_look import SecondLook
 from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits, squeezed
@@ -31,15 +31,11 @@ NAME = "docvqa"
 SAMPLE = Path(__file__).parent / "sample"
 
 
-class DocVQAOptions(BenchmarkOptions):
+class DocVQAOptions(PictureOptions):
     """The `env.*` keys of DocVQA."""
 
     max_turns: int = Field(1, ge=1)
     """Replies at most: one without a marked answer is asked for again."""
-    image_root: str = ""
-    """A folder to look for pages in, beside the working folder and that of the task file."""
-    image_detail: Detail = "auto"
-    """How closely a service shall look at a page: auto, low or high."""
 
 
 class DocVQA(SplitTasks):

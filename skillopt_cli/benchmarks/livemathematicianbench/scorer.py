@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skillopt_cli.benchmarks.answers import contrast, extract_answer
-from skillopt_cli.benchmarks.choice import LETTERS, chosen
+from skillopt_cli.benchmarks.choice import chosen, option
 from skillopt_cli.core.score import Score
 
 
@@ -16,7 +16,7 @@ def choice_score(reply: str, choices: Sequence[str], right: int) -> Score:
     "Option", and takes an option's first word for no label.
     """
     answer = extract_answer(reply)
-    expected = (f"{LETTERS[right]}. {choices[right]}",)
+    expected = (option(choices, right),)
     picked = chosen(answer, choices)
     if picked == right:
         return Score(1.0, 1.0, expected=expected)

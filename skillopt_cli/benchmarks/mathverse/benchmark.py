@@ -9,15 +9,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from skillopt_cli.benchmarks.answers import given_up
 from skillopt_cli.benchmarks.choice import lettered
-from skillopt_cli.benchmarks.judging import (
-    RIGHT_OR_WRONG,
-    Judgement,
-    ask,
-    left_to_judge,
-    verdict_score,
-)
+from skillopt_cli.benchmarks.judging import RIGHT_OR_WRONG, Judgement, ask
 from skillopt_cli.benchmarks.mathverse import scorer
 from skillopt_cli.benchmarks.mathverse.items import read_item
 from skillopt_cli.benchmarks.mathverse.prepare import VERSION, prepare
@@ -30,11 +23,11 @@ from skillopt_cli.benchmarks.mathverse.wording import (
     RUBRIC,
     SEED_SKILL,
 )
-from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
-from skillopt_cli.benchmarks.picture_items import content_of
-from skillopt_cli.benchmarks.pictures import Album, Detail
+from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.picture_items import JudgedPictures, content_of
+from skillopt_cli.benchmarks.pictures import Album, PictureOptions
 from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits
+from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Attempt, Brief, Message, Section, Task
@@ -46,30 +39,24 @@ PACKAGE = "math_verify"
 EXTRA = "math"
 
 
-class MathVerseOptions(BenchmarkOptions):
+class MathVerseOptions(PictureOptions):
     """The `env.*` keys of MathVerse."""
 
     problem_version: str = VERSION
     """Which version of each problem to keep; empty keeps all."""
     equivalence: Equivalence = "algebra"
     """How free answers are compared before a judge is asked: algebra, or published (text alone)."""
-    image_root: str = ""
-    """A folder to look for pictures in, or in its folder images, beside that of the task file."""
-    image_detail: Detail = "auto"
-    """How closely a service shall look at a picture: auto, low or high."""
 
 
-class MathVerse(SplitTasks):
+class MathVerse(JudgedPictures):
     """MathVerse tasks; see `ports.Judged`."""
 
     name = NAME
     seed_skill = SEED_SKILL
-    needs = frozenset({"images"})
 
     def __init__(self, splits: Splits, album: Album, options: MathVerseOptions) -> None:
-        super().__init__(splits)
+        super().__init__(splits, album)
         self.version = f"1-{options.equivalence}-{options.image_detail}"
-        self._album = album
         self._options = options
 
     def brief(self, task: Task) -> Brief:
@@ -80,27 +67,18 @@ class MathVerse(SplitTasks):
         image = self._album.image(task.data["image"])
         return Brief(task.id, ROLE, tuple(sections), ANSWER_FORMAT, images=(image,))
 
+    def answered(self, reply: str) -> str:
+        """What is tagged, boxed, or said last."""
+        return scorer.answered(reply)
+
     def ask_judge(self, task: Task, attempt: Attempt) -> tuple[Message, ...] | Score:
         """The score of an answer that is clear, else what to ask."""
-        answer = scorer.answered(attempt.answer)
+        answer = self.answered(attempt.answer)
         score = scorer.clear_score(task.data, answer, self._options.equivalence)
         if score is not None:
             return score
         question = task.data["question"] or IN_PICTURE
         return ask(RUBRIC, Judgement(question, task.data["answer"], answer), RIGHT_OR_WRONG)
-
-    def hear_judge(self, task: Task, attempt: Attempt, reply: str) -> Score | None:
-        """Right or wrong, as the judge says."""
-        answer = scorer.answered(attempt.answer)
-        return verdict_score(reply, scorer.expected(task.data), answer)
-
-    async def score(self, task: Task, attempt: Attempt) -> Score:
-        """The score where no judge is needed; 0 for what only a judge could find right."""
-        wanted = scorer.expected(task.data)
-        if attempt.ending == "gave_up":
-            return given_up(wanted)
-        asked = self.ask_judge(task, attempt)
-        return asked if isinstance(asked, Score) else left_to_judge(wanted)
 
 
 def open_mathverse(request: BenchmarkRequest) -> Benchmark:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from skillopt_cli.benchmarks.answers import contrast, extract_answer, last_box, tagged
-from skillopt_cli.benchmarks.choice import LETTERS, chosen
+from skillopt_cli.benchmarks.choice import chosen, expected
 from skillopt_cli.benchmarks.mathverse.equivalence import (
     same_as_published,
     same_mathematics,
@@ -27,13 +27,6 @@ def answered(reply: str) -> str:
     if boxed is not None:
         return boxed
     return extract_answer(reply) if inside is None else inside
-
-
-def expected(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """The reference as a person would be told it."""
-    if data["choices"]:
-        return (f"{LETTERS[data['right']]}. {data['choices'][data['right']]}",)
-    return (data["answer"],)
 
 
 def clear_score(data: Mapping[str, Any], answer: str, by: Equivalence) -> Score | None:

@@ -13,20 +13,19 @@ from pathlib import Path
 from pydantic import Field
 
 from skillopt_cli.benchmarks.answers import given_up
-from skillopt_cli.benchmarks.choice import lettered
+from skillopt_cli.benchmarks.choice import expected, lettered
 from skillopt_cli.benchmarks.mmrb.items import Item, read_item
 from skillopt_cli.benchmarks.mmrb.marks import unmarked
 from skillopt_cli.benchmarks.mmrb.prepare import FILES, prepare
 from skillopt_cli.benchmarks.mmrb.scorer import (
     Matching,
     answered,
-    expected,
     marked_answer,
     score_answer,
 )
 from skillopt_cli.benchmarks.mmrb.wording import ANSWER_FORMAT, PROMPTS, ROLE, SEED_SKILL
-from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
-from skillopt_cli.benchmarks.pictures import Album, Detail
+from skillopt_cli.benchmarks.options import read_options
+from skillopt_cli.benchmarks.pictures import Album, PictureOptions
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.second_look import SecondLook
 from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits, squeezed
@@ -39,17 +38,13 @@ NAME = "mmrb"
 SAMPLE = Path(__file__).parent / "sample"
 
 
-class MMRBOptions(BenchmarkOptions):
+class MMRBOptions(PictureOptions):
     """The `env.*` keys of MMRB."""
 
     matching: Matching = "same"
     """How open answers are compared: same, or published (one may contain the other)."""
     max_turns: int = Field(1, ge=1)
     """Replies at most: one without a marked answer is asked for again."""
-    image_root: str = ""
-    """A folder to look for pictures in, beside that of the task file and env.data_path."""
-    image_detail: Detail = "auto"
-    """How closely a service shall look at a picture: auto, low or high."""
 
 
 class MMRB(SplitTasks):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from skillopt_cli.benchmarks.answers import contrast, last_box, tagged
-from skillopt_cli.benchmarks.choice import LETTERS, chosen
+from skillopt_cli.benchmarks.choice import LETTERS, chosen, expected
 from skillopt_cli.core.score import Score
 
 Matching = Literal["same", "published"]
@@ -45,13 +45,6 @@ def marked_answer(reply: str) -> str | None:
     brackets = _BRACKETED.findall(reply)
     marks = (tagged(reply), brackets[-1] if brackets else None, last_box(reply))
     return next((text.strip() for text in marks if text is not None), None)
-
-
-def expected(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """The reference as a person would be told it."""
-    if data["choices"]:
-        return (f"{LETTERS[data['right']]}. {data['choices'][data['right']]}",)
-    return (data["answer"],)
 
 
 def score_answer(data: Mapping[str, Any], answer: str, matching: Matching) -> Score:
