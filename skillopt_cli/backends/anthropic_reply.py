@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
-from skillopt_cli.backends.reply import Said, read_as, shape
+from skillopt_cli.backends.reply import Said, arguments_text, count, read_as, shape
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import RequestRefused, ServerFailed
 from skillopt_cli.core.task import ChatReply, Usage
@@ -24,30 +24,14 @@ _FINISH = {
 class _Block(BaseModel):
     type: str
     text: str | None = None
-    id: str = ""
+    id: str | None = None
     name: str = ""
     input: Any = None
-
-
-class _Details(BaseModel):
-    thinking_tokens: int | None = None
-
-
-class _Usage(BaseModel):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    output_tokens_details: _Details | None = None
 
 
 class _Answer(BaseModel):
     content: list[_Block]
     stop_reason: str | None = None
-
-
-class _Spent(BaseModel):
-    usage: _Usage
 
 
 def read_reply(data: object, where: str) -> ChatReply:
@@ -71,8 +55,8 @@ def read_reply(data: object, where: str) -> ChatReply:
         raise RequestRefused(f"{where} declined to answer this request", usage=usage)
     text = "".join(block.text or "" for block in answer.content if block.type == "text")
     calls = tuple(
-        ToolCall(block.id, block.name, json.dumps(block.input, ensure_ascii=False))
-        for block in answer.content
+        ToolCall(block.id or f"toolu_{position}", block.name, arguments_text(block.input))
+        for position, block in enumerate(answer.content)
         if block.type == "tool_use"
     )
     reason = answer.stop_reason or "end_turn"
@@ -86,20 +70,15 @@ def read_usage(data: object) -> Usage | None:
     The service counts tokens read from and written into its cache apart from the others; here
     `prompt_tokens` holds them all.
     """
-    found = read_as(_Spent, data)
-    if found is None:
+    if not isinstance(data, Mapping) or not isinstance(data.get("usage"), Mapping):
         return None
-    spent = found.usage
-    read = (
-        spent.input_tokens,
-        spent.cache_read_input_tokens,
-        spent.cache_creation_input_tokens,
-    )
-    details = spent.output_tokens_details
+    spent = data["usage"]
+    rest, from_cache = count(spent, "input_tokens"), count(spent, "cache_read_input_tokens")
+    into_cache = count(spent, "cache_creation_input_tokens")
     return Usage(
         calls=1,
-        prompt_tokens=None if read[0] is None else sum(part or 0 for part in read),
-        completion_tokens=spent.output_tokens,
-        cached_tokens=spent.cache_read_input_tokens,
-        reasoning_tokens=details.thinking_tokens if details else None,
+        prompt_tokens=None if rest is None else rest + (from_cache or 0) + (into_cache or 0),
+        completion_tokens=count(spent, "output_tokens"),
+        cached_tokens=from_cache,
+        reasoning_tokens=count(spent, "output_tokens_details", "thinking_tokens"),
     )

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from skillopt_cli.backends.images import data_uri, placed
 from skillopt_cli.backends.negotiation import EFFORT_WITH_TOOLS
-from skillopt_cli.backends.reply import Said, read_as, shape
+from skillopt_cli.backends.reply import Said, arguments_text, read_as, shape, usage_in
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import ServerFailed
 from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, Usage
 
 _CAPS = ("max_tokens", "max_completion_tokens")
+_BROKEN_OFF = ("error", "abort")
+"""How routers and servers say that an answer ended where it should not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +116,18 @@ class _Part(BaseModel):
 
 class _Function(BaseModel):
     name: str
-    arguments: str | dict[str, Any] = ""
+    arguments: Any = None
 
 
 class _Call(BaseModel):
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
     id: str | None = None
     function: _Function
 
 
 class _Message(BaseModel):
-    content: str | list[_Part] | None = None
+    content: str | list[_Part | str] | None = None
     refusal: str | None = None
     tool_calls: list[_Call] | None = None
 
@@ -132,30 +135,14 @@ class _Message(BaseModel):
 class _Choice(BaseModel):
     message: _Message
     finish_reason: str | None = None
+    error: Any = None
 
 
 class _Completion(BaseModel):
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
     id: str | None = None
     choices: list[_Choice]
-
-
-class _PromptDetails(BaseModel):
-    cached_tokens: int | None = None
-
-
-class _CompletionDetails(BaseModel):
-    reasoning_tokens: int | None = None
-
-
-class _Usage(BaseModel):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _PromptDetails | None = None
-    completion_tokens_details: _CompletionDetails | None = None
-
-
-class _Spent(BaseModel):
-    usage: _Usage
 
 
 def read_reply(data: object, where: str) -> ChatReply:
@@ -168,7 +155,8 @@ def read_reply(data: object, where: str) -> ChatReply:
         where: model and host, for messages.
 
     Raises:
-        ServerFailed: the body is no chat completion, or holds neither text nor a tool call.
+        ServerFailed: the body is no chat completion, says that its answer was broken off, or holds
+            neither text nor a tool call.
         RequestRefused: the model or a filter declined to answer this request.
     """
     usage = read_usage(data)
@@ -183,6 +171,8 @@ def read_reply(data: object, where: str) -> ChatReply:
     text = _text(choice.message.content)
     calls = _calls(choice.message.tool_calls or [], completion.id or "call")
     finish = choice.finish_reason or "stop"
+    if choice.error or finish in _BROKEN_OFF:
+        raise ServerFailed(f"{where} broke off its answer (`{finish}`)", usage=usage)
     if calls and finish == "stop":
         finish = "tool_calls"
     declined = bool(choice.message.refusal) or finish == "content_filter"
@@ -191,24 +181,14 @@ def read_reply(data: object, where: str) -> ChatReply:
 
 def read_usage(data: object) -> Usage | None:
     """What a decoded body says its call cost; None where it says nothing."""
-    found = read_as(_Spent, data)
-    if found is None:
-        return None
-    spent = found.usage
-    read, written = spent.prompt_tokens_details, spent.completion_tokens_details
-    return Usage(
-        calls=1,
-        prompt_tokens=spent.prompt_tokens,
-        completion_tokens=spent.completion_tokens,
-        cached_tokens=read.cached_tokens if read else None,
-        reasoning_tokens=written.reasoning_tokens if written else None,
-    )
+    return usage_in(data, "prompt_tokens", "completion_tokens")
 
 
-def _text(content: str | list[_Part] | None) -> str:
-    if isinstance(content, list):
-        return "".join(part.text or "" for part in content if part.type == "text")
-    return content or ""
+def _text(content: str | list[_Part | str] | None) -> str:
+    if not isinstance(content, list):
+        return content or ""
+    texts = (_Part(type="text", text=part) if isinstance(part, str) else part for part in content)
+    return "".join(part.text or "" for part in texts if part.type == "text")
 
 
 def _calls(calls: list[_Call], answer: str) -> tuple[ToolCall, ...]:
@@ -217,9 +197,7 @@ def _calls(calls: list[_Call], answer: str) -> tuple[ToolCall, ...]:
         ToolCall(
             call.id or f"{answer}_{position}",
             call.function.name,
-            call.function.arguments
-            if isinstance(call.function.arguments, str)
-            else json.dumps(call.function.arguments, ensure_ascii=False),
+            arguments_text(call.function.arguments),
         )
         for position, call in enumerate(calls)
     )

@@ -19,7 +19,8 @@ from skillopt_cli.backends.anthropic_wire import (
     request_body,
 )
 from skillopt_cli.backends.endpoint import check_model, http_url, sendable_key
-from skillopt_cli.backends.http_errors import Failure, Place, public_url, refused, unreached
+from skillopt_cli.backends.failure import Failure
+from skillopt_cli.backends.http_errors import Place, checked, public_url, refused, unreached
 from skillopt_cli.backends.images import base64_of
 from skillopt_cli.backends.limit_headers import rate_limits
 from skillopt_cli.backends.negotiation import Negotiation
@@ -100,9 +101,9 @@ class ClaudeChat:
         failure: BackendError
         try:
             answer = await self._client.post("/v1/messages", cast_to=httpx2.Response, body=body)
-            data = answer.json()
         except anthropic.APIStatusError as error:
-            told = _failure(error)
+            headers = error.response.headers
+            told = Failure.of(error.status_code, error.body, headers, _TITLE)
             if told.status in (400, 422):
                 parameter = refused_parameter(told.text, body)
                 if parameter is not None:
@@ -115,9 +116,8 @@ class ClaudeChat:
             failure = ServerFailed(f"{self._place} gave no usable answer: {said}")
         except UnicodeEncodeError:
             failure = RequestRefused(f"the request for {self._place} is not valid Unicode")
-        except ValueError:
-            failure = ServerFailed(f"{self._place} answered with malformed JSON")
         else:
+            data = checked(answer, self._place, _TITLE)
             reply = read_reply(data, str(self._place))
             return replace(reply, limits=rate_limits(answer.headers, time.time()))
         # Raised out here so that the SDK's error, which holds the key, is not chained to ours.
@@ -146,23 +146,6 @@ def _simplified(schema: Mapping[str, Any]) -> Mapping[str, Any]:
         return schema
 
 
-def _failure(error: anthropic.APIStatusError) -> Failure:
-    """What a refusal says, from a body such as `{"error": {"type": ..., "message": ...}}`."""
-    body = error.body if isinstance(error.body, Mapping) else {}
-    inner = body.get("error")
-    told = inner if isinstance(inner, Mapping) else body
-    details = told.get("details")
-    code = details.get("error_code") if isinstance(details, Mapping) else None
-    text = told.get("message")
-    return Failure(
-        error.status_code,
-        text if isinstance(text, str) else error.message,
-        frozenset(str(word) for word in (told.get("type"), code) if word),
-        error.response.headers,
-        _TITLE,
-    )
-
-
 def open_claude_chat(role: RoleSettings) -> ClaudeChat:
     """The chat backend of a role. An empty base URL means Anthropic's own; it may end in /v1.
 
@@ -170,7 +153,7 @@ def open_claude_chat(role: RoleSettings) -> ClaudeChat:
         ConfigError: the base URL is not an http or https address.
         BackendUnusable: no model is named, there is no key, or the key cannot be sent.
     """
-    url = http_url(role, ANTHROPIC_URL).rstrip("/").removesuffix("/v1")
+    url = http_url(role, ANTHROPIC_URL, "/messages").removesuffix("/v1")
     check_model(role)
     key = sendable_key(role)
     if not key:

@@ -16,13 +16,17 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 
 
-def http_url(role: RoleSettings, otherwise: str = "") -> str:
-    """The role's base URL, or `otherwise` where it has none.
+def http_url(role: RoleSettings, otherwise: str = "", path: str = "") -> str:
+    """The role's base URL, or `otherwise` where it has none, without slashes at its end.
+
+    Args:
+        path: what calls add to it, such as "/chat/completions"; left out where the address, as it
+            stands in many a manual, ends with that already.
 
     Raises:
-        ConfigError: it is no http or https address.
+        ConfigError: it is no http or https address, or holds a query, which calls would not send.
     """
-    url = role.base_url or otherwise
+    url = (role.base_url or otherwise).strip()
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -33,7 +37,12 @@ def http_url(role: RoleSettings, otherwise: str = "") -> str:
             f"model.{role.role}.base_url `{public_url(url)}` is not an http or https address",
             "write it like http://127.0.0.1:8000/v1",
         )
-    return url
+    if parts.query or parts.fragment:
+        raise ConfigError(
+            f"model.{role.role}.base_url `{public_url(url)}` has more behind its path",
+            "leave out what begins with `?` or `#`; Azure's version is model.api_version",
+        )
+    return url.rstrip("/").removesuffix(path)
 
 
 def check_model(role: RoleSettings) -> None:

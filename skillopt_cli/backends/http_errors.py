@@ -10,11 +10,13 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from skillopt_cli.backends.failure import Failure, failure_within
 from skillopt_cli.backends.limit_headers import retry_after
 from skillopt_cli.core.errors import (
     AuthFailed,
@@ -51,7 +53,20 @@ _PAY = re.compile(
 _OVER_QUOTA = re.compile(r"exceeded your (?:current )?quota", re.IGNORECASE)
 _SOON = re.compile(r"(?:retry|try again) (?:in|after)|per minute|per day", re.IGNORECASE)
 _CONTEXT = re.compile(
-    r"context[ _]?(?:length|window|size)|(?:prompt|input) is too long", re.IGNORECASE
+    r"context[ _]?(?:length|window|size|limit)|(?:prompt|input) is too long", re.IGNORECASE
+)
+_LONG_ANSWER = re.compile(
+    r"max_(?:completion_|output_)?tokens\b.*"
+    r"(?:too large|at most|exceed|maximum|less than or equal|no more than|out of range)",
+    re.IGNORECASE,
+)
+_FLAGGED = re.compile(
+    r"\bmoderation\b|\b(?:content|input|message|prompt|request)s? (?:has been|is|was|were) flagged",
+    re.IGNORECASE,
+)
+_WRONG_KEY = re.compile(
+    r"\bapi[ _]key (?:is )?(?:not valid|invalid|expired)|\b(?:invalid|incorrect) api[ _]key",
+    re.IGNORECASE,
 )
 _MODEL_CODES = {"model_not_found", "unknown_model", "DeploymentNotFound"}
 _NAMES_MODEL = re.compile(r"\bmodels?\b|\bdeployment\b", re.IGNORECASE)
@@ -62,6 +77,7 @@ _NO_MODEL = re.compile(
 _KEY_LIKE = re.compile(
     r"\b(?:sk|pk|key)-[^\s\"',}]+|(?<=Bearer )\S+|\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]+)?"
 )
+_ADDRESS = "check base_url; for most servers it ends in /v1"
 _LONGEST_DETAIL = 300
 _SHORTEST_KEY = 4
 
@@ -98,22 +114,19 @@ class Place:
         return line if len(line) <= _LONGEST_DETAIL else line[:_LONGEST_DETAIL] + "..."
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """An HTTP answer that is no success.
+class Answered(Protocol):
+    """An answer of an HTTP client: headers, whose names are case-insensitive, and a body."""
 
-    Attributes:
-        text: what the server says went wrong.
-        codes: its machine-readable words for that, such as "insufficient_quota".
-        headers: with lower-case or case-insensitive names.
-        offered: what the address was hoped to offer, such as "chat completions".
-    """
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What came before the body."""
 
-    status: int
-    text: str
-    codes: frozenset[str] = frozenset()
-    headers: Mapping[str, str] = field(default_factory=dict)
-    offered: str = "chat completions"
+    def json(self) -> Any:
+        """The body, decoded.
+
+        Raises:
+            ValueError: it is no JSON.
+        """
 
 
 def public_url(url: str) -> str:
@@ -124,18 +137,20 @@ def public_url(url: str) -> str:
 def refused(failure: Failure, place: Place) -> BackendError:
     """Our error for an HTTP status with its body and headers."""
     status = failure.status
-    said = f"HTTP {status}: {place.scrubbed(failure.text)}"
+    told = place.scrubbed(failure.text)
+    said = f"HTTP {status}: {told}" if told else f"HTTP {status}"
     wait = retry_after(failure.headers, time.time())
     if _unknown_model(failure):
         hint = "check the spelling of the model's name, and that the key may use it"
         return UnknownModel(f"{place} does not exist ({said})", hint)
     if status == 402 or _out_of_quota(failure, wait):
         return QuotaExhausted(f"the quota of {place} is used up ({said})", "check plan and billing")
-    if status in (401, 403):
+    if status == 403 and _FLAGGED.search(failure.text):
+        return RequestRefused(f"{place} declined to read this request ({said})")
+    if status in (401, 403) or (status == 400 and _WRONG_KEY.search(failure.text)):
         return _no_entry(status, place, said)
     if status in (404, 405):
-        hint = "check base_url; for most servers it ends in /v1"
-        return BackendUnusable(f"{place} offers no {failure.offered} ({said})", hint)
+        return BackendUnusable(f"{place} offers no {failure.offered} ({said})", _ADDRESS)
     if status in (429, 529):
         return RateLimited(f"{place} is rate limited ({said})", retry_after=wait)
     if status in (408, 409, 425) or not 400 <= status < 500:
@@ -143,7 +158,35 @@ def refused(failure: Failure, place: Place) -> BackendError:
     if _CONTEXT.search(" ".join([*sorted(failure.codes), failure.text])):
         hint = "shorten the prompt, or lower max_completion_tokens"
         return RequestRefused(f"{place} has no room for this request ({said})", hint)
+    if _LONG_ANSWER.search(failure.text):
+        hint = "lower max_completion_tokens"
+        return RequestRefused(f"{place} does not write answers that long ({said})", hint)
     return RequestRefused(f"{place} refused the request ({said})")
+
+
+def checked(answer: Answered, place: Place, offered: str) -> Any:
+    """What an answer with status 200 holds, decoded.
+
+    Args:
+        offered: what the address was hoped to offer, such as "chat completions".
+
+    Raises:
+        BackendError: it tells of a failure, as routers do with this status.
+        ServerFailed: it is no JSON.
+    """
+    try:
+        data = answer.json()
+    except (ValueError, RecursionError):
+        data = None
+    # Raised out here so that the decoder's error, which quotes the body, is not chained to ours.
+    if data is None and answer.headers.get("content-type", "").lower().startswith("text/html"):
+        raise ServerFailed(f"{place} answered with a web page", _ADDRESS)
+    if data is None:
+        raise ServerFailed(f"{place} answered with malformed JSON")
+    failure = failure_within(data, answer.headers, offered)
+    if failure is not None:
+        raise refused(failure, place)
+    return data
 
 
 def _unknown_model(failure: Failure) -> bool:
@@ -199,6 +242,10 @@ def unreached(error: BaseException, place: Place) -> TransientError:
             f"{place} could not be reached: its certificate cannot be verified",
             "name the file of the authority that signed it in SSL_CERT_FILE",
         )
+    if "TooManyRedirects" in names:
+        return NetworkFailed(f"{place} sends every call on to another address", _ADDRESS)
+    if "DecodingError" in names:
+        return ServerFailed(f"{place} answered with a body that cannot be unpacked")
     if names & {"RemoteProtocolError", "ReadError", "WriteError"}:
         return NetworkFailed(f"{place} broke off the connection before its answer was whole")
     return NetworkFailed(f"{place} could not be reached", "check that the server is running")

@@ -22,15 +22,11 @@ from skillopt_cli.backends.endpoint import (
     unambient,
 )
 from skillopt_cli.backends.forms import CHAT_COMPLETIONS, FORMS, Form
-from skillopt_cli.backends.http_errors import Place, public_url
+from skillopt_cli.backends.http_errors import Place, checked, public_url
 from skillopt_cli.backends.limit_headers import rate_limits
 from skillopt_cli.backends.negotiation import Negotiation, refused_parameter
-from skillopt_cli.backends.openai_errors import detail, translated
-from skillopt_cli.core.errors import (
-    BackendError,
-    RequestRefused,
-    ServerFailed,
-)
+from skillopt_cli.backends.openai_errors import failure_of, translated
+from skillopt_cli.core.errors import BackendError, RequestRefused
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.task import ChatReply, ChatRequest
 from skillopt_cli.ports import MODEL_NAMED, BackendSpec, Need, RoleSettings
@@ -126,10 +122,10 @@ class OpenAICompatible:
         failure: BackendError
         try:
             answer = await self._client.post(self._form.path, cast_to=httpx2.Response, body=body)
-            data = answer.json()
         except openai.APIStatusError as error:
             if error.status_code in (400, 422):
-                parameter = refused_parameter(str(error.param or ""), detail(error), body)
+                told = failure_of(error, self._form.title)
+                parameter = refused_parameter(told.parameter, told.text, body)
                 if parameter is not None:
                     return parameter
             failure = translated(error, self._place, self._form.title)
@@ -137,9 +133,8 @@ class OpenAICompatible:
             failure = translated(error, self._place, self._form.title)
         except UnicodeEncodeError:
             failure = RequestRefused(f"the request for {self._place} is not valid Unicode")
-        except ValueError:
-            failure = ServerFailed(f"{self._place} answered with malformed JSON")
         else:
+            data = checked(answer, self._place, self._form.title)
             reply = self._form.read(data, str(self._place))
             return replace(reply, limits=rate_limits(answer.headers, time.time()))
         # Raised out here so that the SDK's error, which holds the key, is not chained to ours.
@@ -171,7 +166,7 @@ def connect(
         ConfigError: the base URL is not an http or https address.
         BackendUnusable: no model is named, or the key cannot be sent.
     """
-    url = http_url(role)
+    url = http_url(role, path=dialect.form.path)
     check_model(role)
     key = sendable_key(role)
     # Importing the SDK takes about a second, which only a run that uses it should pay.

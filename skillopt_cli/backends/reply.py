@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -56,6 +58,51 @@ def read_as(form: type[Form], data: object) -> Form | None:
     except ValidationError:
         # Not chained to an error of ours: it quotes the body, which may hold a key.
         return None
+
+
+def usage_in(data: object, read: str, written: str) -> Usage | None:
+    """What a decoded body says its call cost; None where it says nothing.
+
+    Some services count thoughts in their total only, and charge for them: all that was not read
+    counts as written.
+
+    Args:
+        read: the service's name for the tokens it read.
+        written: that for the tokens it wrote.
+    """
+    if not isinstance(data, Mapping) or not isinstance(data.get("usage"), Mapping):
+        return None
+    spent = data["usage"]
+    prompt, completion, total = (count(spent, name) for name in (read, written, "total_tokens"))
+    if prompt is not None and total is not None:
+        completion = max(completion or 0, total - prompt)
+    return Usage(
+        calls=1,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cached_tokens=count(spent, f"{read}_details", "cached_tokens"),
+        reasoning_tokens=count(spent, f"{written}_details", "reasoning_tokens"),
+    )
+
+
+def count(data: object, *path: str) -> int | None:
+    """The number of tokens at a place in decoded JSON; None where no such number stands there."""
+    for name in path:
+        data = data.get(name) if isinstance(data, Mapping) else None
+    if isinstance(data, bool) or not isinstance(data, int | float | str):
+        return None
+    try:
+        number = float(data)
+    except (ValueError, OverflowError):
+        return None
+    return int(number) if math.isfinite(number) and 0 <= number == int(number) else None
+
+
+def arguments_text(arguments: Any) -> str:
+    """The arguments of a tool call as JSON text, however they came; "" for none."""
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False)
 
 
 def shape(data: object) -> str:

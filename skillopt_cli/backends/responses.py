@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from skillopt_cli.backends.chat_completions import Sampling
 from skillopt_cli.backends.images import data_uri, placed
-from skillopt_cli.backends.reply import Said, read_as, shape
+from skillopt_cli.backends.reply import Said, arguments_text, read_as, shape, usage_in
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import RateLimited, RequestRefused, ServerFailed
 from skillopt_cli.core.task import ChatReply, ChatRequest, Image, Message, Tool, Usage
@@ -102,10 +102,11 @@ class _Part(BaseModel):
 
 class _Item(BaseModel):
     type: str = ""
-    content: list[_Part] | None = None
-    call_id: str = ""
-    name: str = ""
-    arguments: str = ""
+    id: str | None = None
+    content: list[_Part] | str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    arguments: Any = None
 
 
 class _Code(BaseModel):
@@ -121,25 +122,6 @@ class _Response(BaseModel):
     status: str | None = None
     error: _Code | None = None
     incomplete_details: _Reason | None = None
-
-
-class _InputDetails(BaseModel):
-    cached_tokens: int | None = None
-
-
-class _OutputDetails(BaseModel):
-    reasoning_tokens: int | None = None
-
-
-class _Usage(BaseModel):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_tokens_details: _InputDetails | None = None
-    output_tokens_details: _OutputDetails | None = None
-
-
-class _Spent(BaseModel):
-    usage: _Usage
 
 
 def read_reply(data: object, where: str) -> ChatReply:
@@ -162,13 +144,15 @@ def read_reply(data: object, where: str) -> ChatReply:
         raise ServerFailed(f"{where} answered with {shape(data)}, not a response", usage=usage)
     if response.status in ("failed", "cancelled", "queued", "in_progress"):
         raise _failure(response, where, usage)
-    parts = [
-        part for item in response.output for part in item.content or [] if item.type == "message"
-    ]
+    parts = [part for item in response.output if item.type == "message" for part in _parts(item)]
     text = "".join(part.text or "" for part in parts if part.type == "output_text")
     calls = tuple(
-        ToolCall(item.call_id, item.name, item.arguments)
-        for item in response.output
+        ToolCall(
+            item.call_id or item.id or f"call_{position}",
+            item.name or "",
+            arguments_text(item.arguments),
+        )
+        for position, item in enumerate(response.output)
         if item.type == "function_call"
     )
     finish = _finish(response, calls)
@@ -197,15 +181,10 @@ def _failure(
 
 def read_usage(data: object) -> Usage | None:
     """What a decoded body says its call cost; None where it says nothing."""
-    found = read_as(_Spent, data)
-    if found is None:
-        return None
-    spent = found.usage
-    read, written = spent.input_tokens_details, spent.output_tokens_details
-    return Usage(
-        calls=1,
-        prompt_tokens=spent.input_tokens,
-        completion_tokens=spent.output_tokens,
-        cached_tokens=read.cached_tokens if read else None,
-        reasoning_tokens=written.reasoning_tokens if written else None,
-    )
+    return usage_in(data, "input_tokens", "output_tokens")
+
+
+def _parts(item: _Item) -> list[_Part]:
+    if isinstance(item.content, str):
+        return [_Part(type="output_text", text=item.content)]
+    return item.content or []

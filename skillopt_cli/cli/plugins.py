@@ -76,7 +76,7 @@ def list_backends(
     """List backends: their roles, what they can do and need, and what of that is there.
 
     Variables are listed by name only. With --probe, ask the two models that a run with the same
-    flags would use, and exit with 4 when one cannot be used.
+    flags would use, and exit as that run would when one cannot be used.
     """
     environment = read_environment()
     if probe:

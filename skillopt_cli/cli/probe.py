@@ -14,7 +14,6 @@ from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.probe import Probed, probe
 from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.compose.settings import Wishes
-from skillopt_cli.core.errors import BackendError
 from skillopt_cli.core.task import Usage
 
 _SHOWN = 100
@@ -24,7 +23,8 @@ def show_probe(wishes: Wishes, environment: Mapping[str, str], *, as_json: bool)
     """Ask both roles and print what came of it.
 
     Raises:
-        typer.Exit: with 4 when a role cannot be used.
+        typer.Exit: with the code that a run would end with when a role cannot be used; that of the
+            first one where they differ.
     """
     hide = Secrets.of(environment).hide
     found = asyncio.run(probe(wishes, environment))
@@ -34,8 +34,9 @@ def show_probe(wishes: Wishes, environment: Mapping[str, str], *, as_json: bool)
         for probed in found:
             for line in lines(probed):
                 typer.echo(hide(line))
-    if any(probed.failed for probed in found):
-        raise typer.Exit(BackendError.exit_code)
+    failed = next((probed for probed in found if probed.failed), None)
+    if failed is not None:
+        raise typer.Exit(failed.code)
 
 
 def document(probed: Probed, hide: Callable[[str], str]) -> dict[str, Any]:

@@ -24,7 +24,12 @@ from skillopt_cli.compose.roles import Wiring, agent_of, open_models, role_setti
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.model_section import RoleConfig
-from skillopt_cli.core.errors import RequestRefused, SkillOptError, TransientError
+from skillopt_cli.core.errors import (
+    BackendError,
+    RequestRefused,
+    SkillOptError,
+    TransientError,
+)
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Brief, ChatReply, ChatRequest, Message, Section, Usage
@@ -65,6 +70,7 @@ The text says that it is Paris, which lies on the Seine.
 hard 0, soft 0.182
 ### Expected
 Paris"""
+_LATER = "ask again in a while; if it lasts, look at the service's own log or status"
 _TAGS_MISSING = "it came without <answer> tags, so its last line counts"
 
 
@@ -79,6 +85,7 @@ class Probed:
         read: what the program's parsers made of the answer; "" when they could not read it.
         note: what is odd about an answer that could be read.
         error, kind, hint: what is wrong; empty when nothing is.
+        code: the exit code of a run that this would end; 0 when nothing is wrong.
     """
 
     role: Role
@@ -94,11 +101,12 @@ class Probed:
     error: str = ""
     kind: str = ""
     hint: str = ""
+    code: int = 0
 
     @property
     def failed(self) -> bool:
         """Whether a run could not use this role."""
-        return bool(self.error)
+        return bool(self.code)
 
 
 async def probe(wishes: Wishes, environment: Mapping[str, str]) -> list[Probed]:
@@ -199,11 +207,11 @@ async def _ask_optimizer(known: Probed, chat: _Listening) -> Probed:
         edits = read_answer(reply.text, FailureAnalysis).edits
     except UnusableAnswer as error:
         cut = "it was cut at max_completion_tokens" if reply.finish == "length" else str(error)
-        return replace(
+        return _useless(
             heard,
-            kind="UnusableAnswer",
-            error=f"the optimizer's answer cannot be used: {cut}",
-            hint="raise model.optimizer.max_completion_tokens"
+            "UnusableAnswer",
+            f"the optimizer's answer cannot be used: {cut}",
+            "raise model.optimizer.max_completion_tokens"
             if reply.finish == "length"
             else "add `model.optimizer.name=NAME` of one that can answer in JSON",
         )
@@ -220,11 +228,11 @@ async def _ask_judge(known: Probed, chat: _Listening) -> Probed:
     heard = _heard(known, chat, reply)
     verdict = read_verdict(reply.text, verdicts)
     if verdict is None:
-        return replace(
+        return _useless(
             heard,
-            kind="UnusableAnswer",
-            error="the judge's verdict cannot be read",
-            hint="choose another model with `model.judge.name=NAME`",
+            "UnusableAnswer",
+            "the judge's verdict cannot be read",
+            "choose another model with `model.judge.name=NAME`",
         )
     note = "" if verdict == "correct" else "a right answer was judged to be wrong"
     return replace(heard, read=verdict, note=note)
@@ -238,15 +246,15 @@ async def _ask_target(
     if chat.error is not None:
         return _failed(known, chat.error)
     if chat.reply is None:
-        return replace(known, kind="Unanswered", error="no answer came", hint=attempt.error)
+        return _useless(known, "Unanswered", "no answer came", attempt.error or _LATER)
     heard = _heard(known, chat, chat.reply)
     read = extract_answer(attempt.answer)
     if not read:
-        return replace(
+        return _useless(
             heard,
-            kind="Unanswered",
-            error=f"the target gave no answer: {attempt.error or 'its text is empty'}",
-            hint="raise model.target.max_completion_tokens, or add `model.target.name=NAME`",
+            "Unanswered",
+            f"the target gave no answer: {attempt.error or 'its text is empty'}",
+            "raise model.target.max_completion_tokens, or add `model.target.name=NAME`",
         )
     bare = tagged_or_all(attempt.answer) == attempt.answer.strip()
     asked_for_tags = any(ANSWER_FORMAT in message.content for message in attempt.messages)
@@ -260,10 +268,18 @@ def _heard(known: Probed, chat: _Listening, reply: ChatReply) -> Probed:
 
 
 def _failed(known: Probed, error: SkillOptError) -> Probed:
-    hint = (
-        error.hint or "ask again in a while; if it lasts, look at the service's own log or status"
+    return replace(
+        known,
+        error=error.message,
+        kind=type(error).__name__,
+        hint=error.hint or _LATER,
+        code=error.exit_code,
     )
-    return replace(known, error=error.message, kind=type(error).__name__, hint=hint)
+
+
+def _useless(heard: Probed, kind: str, error: str, hint: str) -> Probed:
+    """A role that was asked, and whose answer cannot be used."""
+    return replace(heard, error=error, kind=kind, hint=hint, code=BackendError.exit_code)
 
 
 def address_of(config: RunConfig, role: Role) -> str:

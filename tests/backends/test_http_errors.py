@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from skillopt_cli.backends.http_errors import Failure, Place, public_url, refused, unreached
+from skillopt_cli.backends.failure import Failure
+from skillopt_cli.backends.http_errors import Place, public_url, refused, unreached
 from skillopt_cli.core.errors import (
     AuthFailed,
     BackendError,

@@ -128,10 +128,28 @@ def test_an_answer_without_tags_is_read_and_remarked(server: ModelServer) -> Non
 
 
 def test_a_role_without_an_endpoint_does_not_hide_the_other() -> None:
-    found = by_role("--target-backend", "simulated", code=4)
+    found = by_role("--target-backend", "simulated", code=2)
     assert found["target"]["read"] == "Paris"
     assert found["optimizer"]["kind"] == "ConfigError"
     assert "no model endpoint is configured for the optimizer" in found["optimizer"]["error"]
+
+
+NAMED = ("--optimizer-model", "o", "--target-model", "t")
+NOWHERE = ("--set", "model.base_url=http://127.0.0.1:9/v1", "--set", "model.retry.base_seconds=0")
+FAULTS = {
+    "no endpoint": (NAMED, 2),
+    "no model": (NOWHERE, 2),
+    "no key": ((*NAMED, *NOWHERE, "--set", "model.api_key_env=NO_SUCH_KEY"), 2),
+    "no server": ((*NAMED, *NOWHERE), 4),
+}
+
+
+@pytest.mark.parametrize(("flags", "code"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_has_one_exit_code_whoever_finds_it(flags: tuple[str, ...], code: int) -> None:
+    commands = (("train", "searchqa"), ("doctor", "searchqa"), ("doctor", "--probe"), PROBE)
+    assert {command: skillopt(*command, *flags).code for command in commands} == dict.fromkeys(
+        commands, code
+    )
 
 
 def test_an_optimizer_without_a_model_needs_no_call() -> None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import SecretStr
 
-from skillopt_cli.backends.agents.wire import AgentForm, said_in
+from skillopt_cli.backends.agents.wire import AgentForm, decoded
 from skillopt_cli.backends.endpoint import check_model, http_url, sendable_key
-from skillopt_cli.backends.http_errors import Failure, Place, public_url, refused, unreached
+from skillopt_cli.backends.failure import Failure
+from skillopt_cli.backends.http_errors import Place, public_url, refused, unreached
 from skillopt_cli.backends.limit_headers import rate_limits
 from skillopt_cli.core.errors import BackendError
 from skillopt_cli.core.task import ChatReply, ChatRequest
@@ -73,8 +74,8 @@ class Upstream:
                 if not request.wire:
                     reply = replace(reply, wire="")
                 return replace(reply, limits=rate_limits(answer.headers, time.time()))
-            text, codes = said_in(answer.text)
-            told = Failure(answer.status_code, text, codes, answer.headers, self._form.title)
+            body = decoded(answer.text)
+            told = Failure.of(answer.status_code, body, answer.headers, self._form.title)
             failure = refused(told, self._place)
         # Raised out here so that the library's error, whose request holds the key, is not chained.
         raise failure
@@ -112,7 +113,7 @@ def open_upstream(role: RoleSettings, form: AgentForm, url: str) -> Upstream:
     import httpx2
 
     check_model(role)
-    base = http_url(role, url).rstrip("/")
+    base = http_url(role, url, form.path)
     if url.endswith("/v1") and form.name == "messages" and not base.endswith("/v1"):
         base += "/v1"
     timeout = httpx2.Timeout(role.timeout, connect=min(role.timeout, _LONGEST_CONNECT))

@@ -11,7 +11,8 @@ from skillopt_cli.backends import anthropic_reply, anthropic_wire, responses
 from skillopt_cli.backends.agents.events import is_stream, read_events
 from skillopt_cli.backends.anthropic_wire import MessageSampling
 from skillopt_cli.backends.chat_completions import Sampling
-from skillopt_cli.backends.http_errors import Failure, Place, refused
+from skillopt_cli.backends.failure import TYPES, failure_within, untimely
+from skillopt_cli.backends.http_errors import Place, refused
 from skillopt_cli.backends.images import base64_of
 from skillopt_cli.core.errors import (
     AuthFailed,
@@ -27,6 +28,8 @@ from skillopt_cli.core.task import ChatReply, ChatRequest, Usage
 from skillopt_cli.ports import RoleSettings
 
 Json = Mapping[str, Any]
+_RESPONSES = "Responses API"
+_MESSAGES = "Messages API"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +68,12 @@ def status_of(error: BackendError) -> int:
     return next((status for kind, status in kinds if isinstance(error, kind)), 500)
 
 
-def said_in(body: str) -> tuple[str, frozenset[str]]:
-    """What an error's body says went wrong, and its machine-readable words for that."""
+def decoded(body: str) -> Any:
+    """A body as the JSON value that it is; itself where it is none."""
     try:
-        data = json.loads(body)
-    except ValueError:
-        return body, frozenset()
-    told = data.get("error", data) if isinstance(data, dict) else data
-    if not isinstance(told, dict):
-        return str(told), frozenset()
-    words = (told.get("type"), told.get("code"))
-    return str(told.get("message") or body), frozenset(str(word) for word in words if word)
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return body
 
 
 def _response_body(request: ChatRequest, role: RoleSettings) -> dict[str, Any]:
@@ -107,7 +105,7 @@ def _read_response(wire: str, place: Place) -> ChatReply:
 def _response_of(wire: str, place: Place) -> tuple[list[Json], Json]:
     """The items that a response brought, and the response itself."""
     if not is_stream(wire):
-        response = _value(wire, place)
+        response = _value(wire, place, _RESPONSES)
         return response.get("output") or [], response
     items: list[Json] = []
     for event in read_events(wire):
@@ -118,7 +116,7 @@ def _response_of(wire: str, place: Place) -> tuple[list[Json], Json]:
                 kind = event["type"].removeprefix("response.")
                 return items, {"status": kind, **event["response"]}
             case "error":
-                raise _told(event, place)
+                raise refused(untimely(event, {}, _RESPONSES), place)
     raise _broken_off(place)
 
 
@@ -135,7 +133,7 @@ def _read_message(wire: str, place: Place) -> ChatReply:
 
 def _message_of(wire: str, place: Place) -> Json:
     if not is_stream(wire):
-        return _value(wire, place)
+        return _value(wire, place, _MESSAGES)
     message: dict[str, Any] = {"content": []}
     usage: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
@@ -154,39 +152,18 @@ def _message_of(wire: str, place: Place) -> Json:
             case "message_stop":
                 return {**message, "content": list(blocks.values()), "usage": usage}
             case "error":
-                raise _told(event, place)
+                raise refused(untimely(event, {}, _MESSAGES), place)
     raise _broken_off(place)
 
 
-def _value(wire: str, place: Place) -> Json:
-    try:
-        value = json.loads(wire)
-    except ValueError:
-        value = None
+def _value(wire: str, place: Place, offered: str) -> Json:
+    value = decoded(wire)
     if not isinstance(value, dict):
         raise ServerFailed(f"{place} answered with malformed JSON")
+    failure = failure_within(value, {}, offered)
+    if failure is not None:
+        raise refused(failure, place)
     return value
-
-
-_STATUS = {
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "rate_limit_error": 429,
-    "rate_limit_exceeded": 429,
-    "insufficient_quota": 429,
-    "overloaded_error": 529,
-    "invalid_request_error": 400,
-    "context_length_exceeded": 400,
-}
-
-
-def _told(event: Json, place: Place) -> BackendError:
-    """Our error for an event that tells of one, in the middle of an answer."""
-    text, codes = said_in(json.dumps(event))
-    status = next((_STATUS[code] for code in sorted(codes) if code in _STATUS), 500)
-    return refused(Failure(status, text, codes), place)
 
 
 def _broken_off(place: Place) -> NetworkFailed:
@@ -197,18 +174,15 @@ def _fault_of_openai(status: int, message: str) -> dict[str, Any]:
     return {"error": {"message": message, "type": "relay_error", "code": None}}
 
 
-_TYPES = {status: kind for kind, status in _STATUS.items() if kind.endswith("_error")}
-
-
 def _fault_of_anthropic(status: int, message: str) -> dict[str, Any]:
-    error = {"type": _TYPES.get(status, "api_error"), "message": message}
+    error = {"type": TYPES.get(status, "api_error"), "message": message}
     return {"type": "error", "error": error}
 
 
 RESPONSES = AgentForm(
     "responses",
     "/responses",
-    "Responses API",
+    _RESPONSES,
     lambda key: {"authorization": f"Bearer {key}"} if key else {},
     ("openai-",),
     _response_body,
@@ -218,7 +192,7 @@ RESPONSES = AgentForm(
 MESSAGES = AgentForm(
     "messages",
     "/messages",
-    "Messages API",
+    _MESSAGES,
     lambda key: {"anthropic-version": "2023-06-01", **({"x-api-key": key} if key else {})},
     ("anthropic-",),
     _message_body,

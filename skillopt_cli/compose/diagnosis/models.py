@@ -9,11 +9,12 @@ from dataclasses import replace
 from skillopt_cli.compose.diagnosis.check import Check, fine, odd, wrong
 from skillopt_cli.compose.diagnosis.machine import check_address, check_azure_cli
 from skillopt_cli.compose.endpoints import effective, roles_of
+from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.probe import BENCHMARK, Probed, address_of, probe, public_address
 from skillopt_cli.compose.roles import agent_of, role_settings, role_spec
 from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config import RunConfig
-from skillopt_cli.core.errors import BackendError, BackendUnusable, ConfigError
+from skillopt_cli.core.errors import BackendUnusable, ConfigError
 from skillopt_cli.core.events import Role
 from skillopt_cli.ports import BackendSpec, RoleSettings
 
@@ -107,7 +108,8 @@ def _signs_in_with_azure(config: RunConfig, role: Role) -> bool:
 
 def _answered(probed: Probed) -> Check:
     if probed.failed:
-        return wrong(f"{probed.role} answers", BackendError(probed.error, probed.hint))
+        name = f"{probed.role} answers"
+        return Check(name, "failing", probed.error, in_shell(probed.hint), probed.code)
     if probed.seconds is None:
         return fine(f"{probed.role} answers", probed.note)
     what = f'in {probed.seconds:.2f} s, read as "{probed.read}"'
