@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
@@ -86,6 +86,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(JSON)
 def test_no_body_breaks_the_reading_of_errors_and_of_costs(body):
     assert isinstance(Failure.of(500, body, {}, "chat completions").text, str)
