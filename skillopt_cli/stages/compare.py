@@ -54,11 +54,16 @@ def waves(tasks: int, wanted: int) -> list[int]:
 async def _both(
     run: Run, before: SkillDocument, after: SkillDocument, tasks: Sequence[Task], epoch: int
 ) -> tuple[Pair, ...]:
+    earlier, later = (f"epoch_{epoch:02d}/rollout_{arm}" for arm in ("prev", "curr"))
     with announced(run, "slow_update", 2 * len(tasks)):
+        if before.sent == after.sent:
+            # One after the other: the second arm finds the attempts of the first in the journal.
+            same = await _arm(run, before, tasks, earlier)
+            return paired(same, await _arm(run, after, tasks, later))
         try:
             async with asyncio.TaskGroup() as group:
-                old = group.create_task(_arm(run, before, tasks, f"epoch_{epoch:02d}/rollout_prev"))
-                new = group.create_task(_arm(run, after, tasks, f"epoch_{epoch:02d}/rollout_curr"))
+                old = group.create_task(_arm(run, before, tasks, earlier))
+                new = group.create_task(_arm(run, after, tasks, later))
         except ExceptionGroup as failures:
             raise first_cause(failures) from failures
     return paired(old.result(), new.result())

@@ -1,7 +1,8 @@
 """Slow update: guidance from looking back over an epoch, in a region of its own.
 
 Method, section 1 and decision 1: the guidance makes a new text, so it is measured before any number
-is attached to it, whether the gate decides on it or it is injected by force.
+is attached to it, whether the gate decides on it or it is injected by force. Where too few attempts
+could be scored for that, the texts stay as they were.
 """
 
 from __future__ import annotations
@@ -49,12 +50,18 @@ async def slow_update(run: Run, state: TrainState, comparison: Comparison) -> Tr
             return state
         best = measured if decision.leads else state.best
         return state.after_slow_update(measured, best, run.number)
-    run.keep_skill(f"skills/epoch_{epoch:02d}_before", state.best.skill)
     current = await measure(apart, candidate, "selection")
     best_text = state.best.skill.with_region(SLOW_UPDATE, guidance)
     beside = replace(run, folder=f"{folder}best/")
     best = current if best_text == candidate else await measure(beside, best_text, "selection")
-    _state(run, SlowUpdateDecided(run.number, epoch, "force_accept", guidance), current)
+    # Nothing could be compared with a text that has hardly a score: all later candidates would
+    # be turned down.
+    known = min(current.coverage, best.coverage) >= run.rule.min_coverage
+    action: SlowUpdateAction = "force_accept" if known else "indecisive"
+    _state(run, SlowUpdateDecided(run.number, epoch, action, guidance), current)
+    if not known:
+        return state
+    run.keep_skill(f"skills/epoch_{epoch:02d}_before", state.best.skill)
     return state.after_slow_update(current, best, run.number)
 
 

@@ -43,6 +43,8 @@ def slow_words(event: SlowUpdateDecided) -> str:
             return f"guidance injected, val score {score(event.hard)} (hard)"
         case _ if event.decision is not None:
             return f"guidance measured, {gate_line(event.decision)}"
+        case "indecisive":
+            return "guidance not injected, too few attempts with it could be scored"
         case _:
             return event.action
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from skillopt_cli.core.errors import ServerFailed
 from skillopt_cli.core.events import Degraded, EpochCompared, MemoryWritten, SlowUpdateDecided
 from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SLOW_UPDATE, SkillDocument
 from skillopt_cli.core.state import TrainState
-from skillopt_cli.core.task import ChatReply, ChatRequest
+from skillopt_cli.core.task import Attempt, Brief, ChatReply, ChatRequest
 from skillopt_cli.engine.bus import Subscriber
+from skillopt_cli.ports import Executor
 from skillopt_cli.stages import Run, close_epoch, measure
 from skillopt_cli.testing import EventLog, FunctionChat, Toy, toy_run
 
@@ -93,6 +98,54 @@ async def test_gated_guidance_that_is_not_better_changes_nothing() -> None:
     _, before, after, log = await closed(Adviser(), settings)
     assert log.of(SlowUpdateDecided)[-1].action == "reject"
     assert (after.current, after.best) == (before.current, before.best)
+
+
+@pytest.mark.parametrize("gated", ["true", "false"])
+async def test_guidance_whose_attempts_break_changes_nothing(gated: str) -> None:
+    def target(request: ChatRequest) -> ChatReply:
+        if "Keep short" in request.messages[0].content:
+            raise ServerFailed("overloaded")
+        return ChatReply("no idea")
+
+    log = EventLog()
+    settings = (f"optimizer.slow_update_gate_with_selection={gated}", "model.retry.max_attempts=1")
+    toy = Toy(settings, target=FunctionChat(target), optimizer=FunctionChat(Adviser()))
+    run = toy_run(toy, observers=[Subscriber("log", log)])
+    baseline = await measure(run, SEED, "selection")
+    before = TrainState(baseline, baseline, done=4, epoch_skill=EARLIER)
+    after = await close_epoch(run, before, run.plan.step(4))
+    assert log.of(SlowUpdateDecided)[-1].action == "indecisive"
+    assert (after.current, after.best, after.best_step) == (baseline, baseline, 0)
+
+
+async def test_an_epoch_that_left_the_skill_as_it_was_attempts_each_task_once() -> None:
+    class Fickle:
+        """An agent, not behind the journal of calls, that never says the same twice."""
+
+        name = fingerprint = "fickle"
+        offers: frozenset[str] = frozenset()
+
+        def __init__(self) -> None:
+            self.asked: Counter[str] = Counter()
+
+        async def attempt(self, brief: Brief, skill: SkillDocument, executor: Executor) -> Attempt:
+            self.asked[brief.task_id] += 1
+            guess = Attempt(f"guess {self.asked.total()}")
+            await asyncio.sleep(0)  # the other arm would begin now
+            return guess
+
+    agent, adviser = Fickle(), Adviser()
+    run = toy_run(Toy(["optimizer.use_slow_update=false"], optimizer=FunctionChat(adviser)))
+    baseline = await measure(run, SEED, "selection")
+    state = TrainState(baseline, baseline, done=4, epoch_skill=SEED.with_region(SLOW_UPDATE, ""))
+    await close_epoch(replace(run, target=agent), state, run.plan.step(4))
+    assert set(agent.asked.values()) == {1}
+    told = adviser.material("meta_skill")
+    before, now = (
+        [part.split("\n")[0] for part in told.split(f"### Answer {arm}\n")[1:]]
+        for arm in ("before", "now")
+    )
+    assert before == now != []
 
 
 @pytest.mark.parametrize("bad", ["", "<!-- SLOW_UPDATE_END --> x", "<!-- APPENDIX_START -->"])
