@@ -18,6 +18,7 @@ from skillopt_cli.config.layers import known_keys
 from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.plugins import load_benchmark
 from skillopt_cli.web import launching
+from skillopt_cli.web.checking import MOST
 from skillopt_cli.web.form import FIXED
 
 RUN_ID = "from-a-form"
@@ -164,6 +165,83 @@ def test_a_mistake_is_told_beside_its_field_and_nothing_is_lost(
     held = fields(answer.text)
     assert {k: held.get(k, "") for k in given} == given
     assert list(tmp_path.iterdir()) == []
+
+
+def mistakes(text: str) -> dict[str, str]:
+    """What is told beside each field, in the order of the page; "" for what is told above them."""
+    page = parsed(text)
+    above = [text_of(e) for e in page.iter() if e.get("role") == "alert"]
+    beside = {
+        str(e.get("id")).removesuffix("-error"): text_of(e)
+        for e in page.iter("div")
+        if str(e.get("id")).endswith("-error")
+    }
+    return {"": " ".join(above)} | beside
+
+
+def test_all_mistakes_are_told_at_once(tab: Callable[..., Tab], tmp_path: Path) -> None:
+    with served(tmp_path / "outputs") as address:
+        opened = tab(address)
+        page = opened.page
+        opened.open("/new?benchmark=searchqa&preset=tiny")
+        page.get_by_label("Run id").fill("a b")
+        for group in ("optimizer", "train"):
+            page.locator(f"#group-{group} > summary").click()
+        for key, text in (
+            ("train.batch_size", "0"),
+            ("optimizer.min_learning_rate", "9"),
+            ("train.train_size", "many"),
+            ("env.skill_init", "nowhere.md"),
+            ("env.split_dir", "nowhere"),
+        ):
+            page.get_by_label(key, exact=True).fill(text)
+        page.get_by_role("button", name="Show what it will take").last.click()
+        told = mistakes(page.content())
+        assert "must be at least 1, not 0" in told["set-train-batch_size"]
+        assert "must be a whole number" in told["set-train-train_size"]
+        assert "not a plain name" in told["run_id"]
+        assert "nowhere.md does not exist" in told["set-env-skill_init"]
+        assert "nowhere does not exist" in told["set-env-split_dir"]
+        assert "is above" in told["set-optimizer-min_learning_rate"]
+        links = page.get_by_role("alert").get_by_role("link")
+        assert [link.get_attribute("href") for link in links.all()] == [
+            f"#{place}" for place in told if place
+        ]
+        assert page.evaluate("document.activeElement.id") == "run_id"
+        assert page.get_by_label("train.train_size").is_visible()
+        opened.faults.clear()
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (
+            {"benchmark": "", "run_id": "-", "set:train.seed": "x"},
+            "benchmark run_id set-train-seed",
+        ),
+        ({"set:env.lim": "3", "set:env.limt": "x"}, "set-env-lim set-env-limt"),
+        # What is missing only because a wrong value counts for nothing is no mistake of its own.
+        ({"preset": "", "set:model.api": "rest"}, "set-model-api"),
+        # What has nothing to do with it is one.
+        ({"preset": "", "set:train.seed": "x"}, "set-train-seed "),
+    ],
+)
+def test_what_follows_from_a_mistake_is_not_told(
+    tmp_path: Path, values: dict[str, str], told: str
+) -> None:
+    with client(tmp_path) as asking:
+        answer = send(asking, "plan", **{**TINY, **values})
+    assert answer.status_code == 422
+    found = mistakes(answer.text)
+    assert set(found) == {"", *told.split()}
+    assert ("no model endpoint" in found[""]) == told.endswith(" ")
+
+
+def test_a_form_of_mistakes_without_end_is_answered(tmp_path: Path) -> None:
+    many = {f"set:env.wrong{n}": "1" for n in range(200)}
+    with client(tmp_path) as asking:
+        answer = send(asking, "plan", **TINY, **many)
+    assert len(mistakes(answer.text)) == 1 + MOST
 
 
 @pytest.mark.parametrize(
