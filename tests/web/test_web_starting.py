@@ -374,6 +374,25 @@ def test_a_run_that_cannot_begin_says_why_in_its_own_words(tmp_path: Path) -> No
     assert list(tmp_path.glob(".starting*")) == []
 
 
+def test_a_run_that_fails_at_once_is_told_in_words_of_the_form(tmp_path: Path) -> None:
+    # No run folder can be made in what is no folder.
+    (tmp_path / "searchqa").write_text("", encoding="utf-8")
+    with client(tmp_path) as asking:
+        mark = mark_of(send(asking, "plan", **TINY))
+        answer = send(asking, "start", planned=mark, **TINY)
+    assert answer.status_code == 422
+    told = mistakes(answer.text)[""]
+    assert "cannot make the run folder" in told
+    assert "choose another env.out_root=FOLDER" in told
+
+
+def test_what_a_launched_run_was_told_is_not_called_a_flag(tmp_path: Path) -> None:
+    folder = tmp_path / "searchqa" / "a"
+    with pytest.raises(SkillOptError) as caught:
+        launching.launch(["train", "searchqa", "--set=train.batch_size=0"], folder)
+    assert caught.value.message.startswith("`train.batch_size` (the form) must be at least 1")
+
+
 def test_a_key_that_was_typed_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-secret-of-forty-letters-and-more")
     with client(tmp_path) as asking:
