@@ -33,7 +33,10 @@ FLAG_NAMES = {
 """The dedicated flags, by the setting each one stands for."""
 
 _OTHERS = {"preset": "--preset", "run_id": "--run-id"}
+_SETTINGS = {flag: key for key, flag in (FLAG_NAMES | _OTHERS).items()}
 _ASSIGNED = re.compile(r"`([a-z_]+(?:\.[a-z0-9_]+)*)=([^`]*)`")
+
+_FLAGGED = re.compile(r"`--set ([^`]+)`|`(--[a-z-]+)(?: ([^`]*))?`")
 
 
 def flag_layers(flags: Mapping[str, object]) -> Iterator[Layer]:
@@ -53,9 +56,22 @@ def in_shell(text: str) -> str:
     return _ASSIGNED.sub(_as_flag, text)
 
 
+def in_form(text: str) -> str:
+    """A hint as it was before `in_shell`."""
+    return _FLAGGED.sub(_as_setting, text)
+
+
 def _as_flag(found: re.Match[str]) -> str:
     key, value = found.groups()
     flag = FLAG_NAMES.get(key) or _OTHERS.get(key)
     if flag is None:
         return f"`--set {key}={value}`" if "." in key else found[0]
     return f"`{flag}`" if value == "true" else f"`{flag} {value}`"
+
+
+def _as_setting(found: re.Match[str]) -> str:
+    assignment, flag, value = found.groups()
+    if assignment:
+        return f"`{assignment}`"
+    key = _SETTINGS.get(flag)
+    return found[0] if key is None else f"`{key}={'true' if value is None else value}`"

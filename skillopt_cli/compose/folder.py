@@ -61,16 +61,25 @@ def new_folder(
         raise
 
 
+def check_run_id(run_id: str) -> None:
+    """Check that a run id is a name for a folder.
+
+    Raises:
+        UsageError: it is no plain name.
+    """
+    if not _RUN_ID.match(run_id):
+        raise UsageError(
+            f"the run id `{run_id}` is not a plain name", "use letters, digits, . _ and -"
+        )
+
+
 def vacant(config: RunConfig, run_id: str, *, training: bool = True) -> Path:
     """The folder that a new run of this id would be given.
 
     Raises:
         UsageError: the run id exists already, or is no plain name.
     """
-    if not _RUN_ID.match(run_id):
-        raise UsageError(
-            f"the run id `{run_id}` is not a plain name", "use letters, digits, . _ and -"
-        )
+    check_run_id(run_id)
     folder = _home(config) / run_id
     if folder.exists():
         raise _taken(folder, training=training)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +19,6 @@ from skillopt_cli.compose.flags import FLAG_NAMES
 from skillopt_cli.compose.settings import ROLES, Wishes
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import assignment_layers
-from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.core.events import Role
 from skillopt_cli.plugins import BACKENDS, names
 
@@ -102,6 +101,11 @@ class Given:
         told = [self.benchmark, self.preset, self.run_id, *self.assignments]
         return sha256(json.dumps(told).encode()).hexdigest()
 
+    def without(self, key: str) -> Given:
+        """The same with nothing said of a setting."""
+        kept = {name: text for name, text in self.settings.items() if name != key}
+        return replace(self, settings=kept)
+
     def wishes(self, root: Path, roles: tuple[Role, ...] = ROLES) -> Wishes:
         """The same as from the command line; `roles` must be reachable."""
         return Wishes(
@@ -150,12 +154,9 @@ def other_groups(options: Iterable[str], given: Given) -> list[Group]:
     return groups
 
 
-def place_of(error: SkillOptError) -> str:
-    """The key of the field an error is about: the first one it names; empty if it names none."""
-    for text in (error.message, error.hint):
-        if named := _NAMED.search(text):
-            return BENCHMARK if named[1] == "env.name" else named[1]
-    return ""
+def keys_in(text: str) -> list[str]:
+    """The settings that an error or its hint names, in order."""
+    return _NAMED.findall(text)
 
 
 @lru_cache(maxsize=1)

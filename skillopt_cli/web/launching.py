@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
+from skillopt_cli.compose.flags import in_form
 from skillopt_cli.core.errors import DataError, SkillOptError
 from skillopt_cli.core.regular import open_regular, read_regular
 from skillopt_cli.store.files import EVENTS
@@ -106,6 +107,8 @@ def _ended(code: int, log: Path, began: int, folder: Path) -> SkillOptError:
     if log.parent != folder:
         log.unlink()
     if (error := last_error(text)) is not None:
-        return error
+        # It was told to a shell, and is shown beside fields.
+        said = error.message.replace("flag --set", "the form")
+        return SkillOptError(said, in_form(error.hint))
     last = " ".join(text.split()[-40:]) or "nothing"
     return SkillOptError(f"the run ended before it began, with code {code}", f"it printed: {last}")

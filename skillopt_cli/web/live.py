@@ -24,8 +24,8 @@ PAUSE = 0.5
 """Seconds between two looks at a run."""
 LIST_PAUSE = 2.0
 """Seconds between two looks at all of them, of which there may be hundreds."""
-_ALIVE = 30
-"""Looks after which a silent stream says that it is still there."""
+ALIVE = 15.0
+"""Seconds after which a silent stream says that it is still there. The page counts on it."""
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -75,18 +75,20 @@ async def _news(
     site: Site, request: Request, look: Callable[[], str], pause: float
 ) -> AsyncIterator[str]:
     known = request.query_params.get("from", "")
-    quiet = 0
+    quiet = 0.0
     while not site.stopping.is_set():
         try:
             now = await run_in_threadpool(look)
         except (Missing, DataError):
             now = "gone"
         if now != known:
-            known, quiet = now, 0
+            known, quiet = now, 0.0
             yield f"event: changed\ndata: {now}\n\n"
-        elif (quiet := quiet + 1) % _ALIVE == 0:
-            yield ": still here\n\n"
+        elif quiet >= ALIVE:
+            quiet = 0.0
+            yield f"event: alive\ndata: {now}\n\n"
         await _rest(site, pause)
+        quiet += pause
 
 
 async def _rest(site: Site, pause: float) -> None:

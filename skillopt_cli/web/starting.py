@@ -3,50 +3,29 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from skillopt_cli.compose.folder import free_id, vacant
-from skillopt_cli.compose.planning import planned
+from skillopt_cli.compose.folder import free_id
 from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.compose.settings import settle
-from skillopt_cli.config import RunConfig
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.files import preset_names
 from skillopt_cli.config.layers import Resolved, resolve
-from skillopt_cli.core.errors import SkillOptError, UsageError
+from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
 from skillopt_cli.ui.forecast import plan_rows
 from skillopt_cli.ui.plan_notes import plan_notes
-from skillopt_cli.web.form import (
-    BENCHMARK,
-    RUN_ID,
-    Given,
-    first_fields,
-    other_groups,
-    place_of,
-)
+from skillopt_cli.web.checking import Checked, Wrong, checked
+from skillopt_cli.web.form import BENCHMARK, RUN_ID, Given, first_fields, other_groups
 from skillopt_cli.web.launching import launch
 from skillopt_cli.web.places import Named
 from skillopt_cli.web.posting import STALE, Posted
 from skillopt_cli.web.site import Page, Site
-
-
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """What is wrong with a form.
-
-    Attributes:
-        place: the field it is about, empty where that is none alone.
-    """
-
-    error: SkillOptError
-    place: str
 
 
 def page(site: Site, request: Request) -> Page:
@@ -59,46 +38,31 @@ def act(site: Site, request: Request, form: Posted) -> Page | Response:
     given, wish = Given.of(form.values), form["do"]
     if wish == "look":
         return _page(site, given)
-    environment = read_environment()
-    place = BENCHMARK
+    secrets = Secrets.of(environment := read_environment())
+    if not form.genuine:
+        return _page(site, given, wrong=[Wrong(STALE)])
+    found = checked(given, site.outputs.root, environment)
+    if found.wrong:
+        return _page(site, given, wrong=[wrong.hidden(secrets) for wrong in found.wrong])
+    if wish != "start" or form["planned"] != given.mark:
+        plan = _shown(site, given, found) | {"outdated": wish == "start"}
+        return _page(site, given, plan=plan)
     try:
-        if not form.genuine:
-            raise STALE
-        if not given.benchmark:
-            raise UsageError("no benchmark is named", "choose one of the list")
-        place = ""
-        config = settle(given.wishes(site.outputs.root), environment).config
-        if given.run_id:
-            place = RUN_ID
-            vacant(config, given.run_id)
-            place = ""
-        plan = _plan(site, given, config, environment)
-        if wish != "start" or form["planned"] != given.mark:
-            return _page(site, given, plan=plan | {"outdated": wish == "start"})
         name = _started(site, given)
     except SkillOptError as error:
-        error.message, error.hint = map(Secrets.of(environment).hide, (error.message, error.hint))
-        return _page(site, given, wrong=Wrong(error, place or place_of(error)))
+        return _page(site, given, wrong=[Wrong.of(error, given).hidden(secrets)])
     return RedirectResponse(name.url, status_code=303)
 
 
-def _plan(
-    site: Site, given: Given, config: RunConfig, environment: Mapping[str, str]
-) -> dict[str, Any]:
+def _shown(site: Site, given: Given, found: Checked) -> dict[str, Any]:
     """What the run would take, as `skillopt plan` says it, and how a shell would start it."""
-    shown = {
+    made = found.plan
+    return {
         "mark": given.mark,
         "command": shlex.join(["skillopt", *given.command(site.outputs.root)]),
+        "rows": plan_rows(made) if made else [],
+        "notes": plan_notes(made) if made else [f"No plan could be made ({found.bug})."],
     }
-    try:
-        made = planned(config, environment)
-    except SkillOptError:
-        raise
-    # A bug, a plug-in's mostly, keeps nobody from starting: the run leaves a traceback of it.
-    except Exception as error:
-        notes = [f"No plan could be made ({type(error).__name__})."]
-        return shown | {"rows": [], "notes": notes}
-    return shown | {"rows": plan_rows(made), "notes": list(plan_notes(made))}
 
 
 def _started(site: Site, given: Given) -> Named:
@@ -118,22 +82,24 @@ def _page(
     given: Given,
     *,
     plan: Mapping[str, Any] | None = None,
-    wrong: Wrong | None = None,
+    wrong: Sequence[Wrong] = (),
 ) -> Page:
     empty, options = _unsaid(site, given)
-    groups = other_groups(options, given)
-    known = {BENCHMARK, RUN_ID, *(field.key for field in first_fields())}
-    known |= {field.key for group in groups for field in group.fields}
+    first, groups = first_fields(), other_groups(options, given)
+    fields = (*first, *(field for group in groups for field in group.fields))
+    # In the order of the page, so that whoever mends them goes from top to bottom.
+    places = [BENCHMARK, RUN_ID, *(field.key for field in fields)]
+    told = {place: [w.error for w in wrong if w.place == place] for place in places}
     shown = {
         "given": given,
         "benchmarks": names(BENCHMARKS),
         "presets": preset_names(),
-        "first": first_fields(),
+        "first": first,
         "groups": groups,
         "empty": {row["key"]: row for row in empty.rows()},
         "plan": plan,
-        "error": wrong and wrong.error,
-        "place": wrong.place if wrong and wrong.place in known else "",
+        "wrong": {place: errors for place, errors in told.items() if errors},
+        "elsewhere": [w.error for w in wrong if w.place not in told],
         "root": str(site.outputs.root),
     }
     return Page("new.html", shown, 422 if wrong else 200)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import skillopt_cli
-from skillopt_cli.compose.flags import FLAG_NAMES, in_shell
+from skillopt_cli.compose.flags import FLAG_NAMES, in_form, in_shell
 
 PACKAGE = Path(skillopt_cli.__file__).parent
 COMMAND = re.compile(r"`skillopt [^`]*`")
@@ -33,6 +33,12 @@ FLAG = re.compile(
 )
 def test_a_setting_of_a_hint_is_a_flag_in_a_shell(hint: str, shown: str) -> None:
     assert in_shell(hint) == shown
+    assert in_form(shown) == hint
+
+
+def test_a_flag_that_stands_for_no_setting_stays_a_flag() -> None:
+    for hint in ("check `--config`", "`--allow-drift` goes on", "`skillopt train --epochs 3`"):
+        assert in_form(hint) == hint
 
 
 def raised() -> Iterator[tuple[str, str]]:

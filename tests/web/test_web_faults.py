@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
@@ -12,7 +13,7 @@ import pytest
 from command_line import refused, skillopt
 from dom import parsed
 from starlette.testclient import TestClient
-from web_rig import HOME, Tab, client, served
+from web_rig import HOME, PROGRAM, Tab, bare, client, held_at_edits, served
 
 from skillopt_cli.core.errors import DataError, SkillOptError
 from skillopt_cli.store.lock import lock_run
@@ -159,3 +160,26 @@ def test_an_open_page_says_that_its_run_is_gone(tab: Callable[..., Tab], outputs
         for opened in (finished, held):
             assert all("404" in fault for fault in opened.faults)
             opened.faults.clear()
+
+
+def test_open_pages_say_that_they_lost_their_server(
+    tab: Callable[..., Tab], tmp_path: Path
+) -> None:
+    with held_at_edits(tmp_path):
+        root = tmp_path / "outputs"
+        with served(root) as address:
+            opened = [tab(address), tab(address)]
+            for one, path in zip(opened, ("/", "/runs/searchqa/held"), strict=True):
+                one.open(path)
+                one.page.get_by_text("running").first.wait_for()
+                assert not one.page.locator("#lost").is_visible()
+        for one in opened:
+            one.page.locator("#lost", has_text="does not answer").wait_for()
+        with served(root, "--port", address.rpartition(":")[2]):
+            for one in opened:
+                one.page.locator("#lost").wait_for(state="hidden")
+            stop = [*PROGRAM, "ctl", "held", "stop"]
+            subprocess.run(stop, cwd=tmp_path, env=bare(tmp_path), check=True)
+            for one in opened:
+                one.page.get_by_text("interrupted").first.wait_for()
+                one.faults.clear()

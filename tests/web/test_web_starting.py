@@ -18,6 +18,7 @@ from skillopt_cli.config.layers import known_keys
 from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.plugins import load_benchmark
 from skillopt_cli.web import launching
+from skillopt_cli.web.checking import MOST
 from skillopt_cli.web.form import FIXED
 
 RUN_ID = "from-a-form"
@@ -166,6 +167,83 @@ def test_a_mistake_is_told_beside_its_field_and_nothing_is_lost(
     assert list(tmp_path.iterdir()) == []
 
 
+def mistakes(text: str) -> dict[str, str]:
+    """What is told beside each field, in the order of the page; "" for what is told above them."""
+    page = parsed(text)
+    above = [text_of(e) for e in page.iter() if e.get("role") == "alert"]
+    beside = {
+        str(e.get("id")).removesuffix("-error"): text_of(e)
+        for e in page.iter("div")
+        if str(e.get("id")).endswith("-error")
+    }
+    return {"": " ".join(above)} | beside
+
+
+def test_all_mistakes_are_told_at_once(tab: Callable[..., Tab], tmp_path: Path) -> None:
+    with served(tmp_path / "outputs") as address:
+        opened = tab(address)
+        page = opened.page
+        opened.open("/new?benchmark=searchqa&preset=tiny")
+        page.get_by_label("Run id").fill("a b")
+        for group in ("optimizer", "train"):
+            page.locator(f"#group-{group} > summary").click()
+        for key, text in (
+            ("train.batch_size", "0"),
+            ("optimizer.min_learning_rate", "9"),
+            ("train.train_size", "many"),
+            ("env.skill_init", "nowhere.md"),
+            ("env.split_dir", "nowhere"),
+        ):
+            page.get_by_label(key, exact=True).fill(text)
+        page.get_by_role("button", name="Show what it will take").last.click()
+        told = mistakes(page.content())
+        assert "must be at least 1, not 0" in told["set-train-batch_size"]
+        assert "must be a whole number" in told["set-train-train_size"]
+        assert "not a plain name" in told["run_id"]
+        assert "nowhere.md does not exist" in told["set-env-skill_init"]
+        assert "nowhere does not exist" in told["set-env-split_dir"]
+        assert "is above" in told["set-optimizer-min_learning_rate"]
+        links = page.get_by_role("alert").get_by_role("link")
+        assert [link.get_attribute("href") for link in links.all()] == [
+            f"#{place}" for place in told if place
+        ]
+        assert page.evaluate("document.activeElement.id") == "run_id"
+        assert page.get_by_label("train.train_size").is_visible()
+        opened.faults.clear()
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (
+            {"benchmark": "", "run_id": "-", "set:train.seed": "x"},
+            "benchmark run_id set-train-seed",
+        ),
+        ({"set:env.lim": "3", "set:env.limt": "x"}, "set-env-lim set-env-limt"),
+        # What is missing only because a wrong value counts for nothing is no mistake of its own.
+        ({"preset": "", "set:model.api": "rest"}, "set-model-api"),
+        # What has nothing to do with it is one.
+        ({"preset": "", "set:train.seed": "x"}, "set-train-seed "),
+    ],
+)
+def test_what_follows_from_a_mistake_is_not_told(
+    tmp_path: Path, values: dict[str, str], told: str
+) -> None:
+    with client(tmp_path) as asking:
+        answer = send(asking, "plan", **{**TINY, **values})
+    assert answer.status_code == 422
+    found = mistakes(answer.text)
+    assert set(found) == {"", *told.split()}
+    assert ("no model endpoint" in found[""]) == told.endswith(" ")
+
+
+def test_a_form_of_mistakes_without_end_is_answered(tmp_path: Path) -> None:
+    many = {f"set:env.wrong{n}": "1" for n in range(200)}
+    with client(tmp_path) as asking:
+        answer = send(asking, "plan", **TINY, **many)
+    assert len(mistakes(answer.text)) == 1 + MOST
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -294,6 +372,25 @@ def test_a_run_that_cannot_begin_says_why_in_its_own_words(tmp_path: Path) -> No
         launching.launch(["train", "searchqa", "--batch-size=0", "--run-id=a"], folder)
     assert caught.value.message.startswith("`train.batch_size`")
     assert list(tmp_path.glob(".starting*")) == []
+
+
+def test_a_run_that_fails_at_once_is_told_in_words_of_the_form(tmp_path: Path) -> None:
+    # No run folder can be made in what is no folder.
+    (tmp_path / "searchqa").write_text("", encoding="utf-8")
+    with client(tmp_path) as asking:
+        mark = mark_of(send(asking, "plan", **TINY))
+        answer = send(asking, "start", planned=mark, **TINY)
+    assert answer.status_code == 422
+    told = mistakes(answer.text)[""]
+    assert "cannot make the run folder" in told
+    assert "choose another env.out_root=FOLDER" in told
+
+
+def test_what_a_launched_run_was_told_is_not_called_a_flag(tmp_path: Path) -> None:
+    folder = tmp_path / "searchqa" / "a"
+    with pytest.raises(SkillOptError) as caught:
+        launching.launch(["train", "searchqa", "--set=train.batch_size=0"], folder)
+    assert caught.value.message.startswith("`train.batch_size` (the form) must be at least 1")
 
 
 def test_a_key_that_was_typed_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,28 +4,53 @@
 // are put in place of the old ones. What a person typed, opened or looks at stays.
 
 const PAUSE = 700; // milliseconds between two fetches
+const RETRY = 3000; // between two tries to reach a server that does not answer
+const SILENCE = 40000; // without a word, after which a stream is taken for dead
+const LONGEST = 20000; // for a page to come
 const body = document.body;
 let source = null;
+let silence = 0;
 let fetching = false;
 let again = false;
+let heard = new Date();
 
+// A page that nobody looks at follows nothing: a browser has few lines to one server, and pages in
+// the back would take all of them.
 function follow() {
   const news = body.dataset.news;
-  if (!news) {
-    source?.close();
-    source = null;
+  if (!news || document.hidden) {
+    leave();
   } else if (!source) {
     const address = new URL(news, location.href);
     address.searchParams.set("from", body.dataset.version);
     source = new EventSource(address);
     source.addEventListener("changed", refresh);
-    source.addEventListener("error", () => source?.readyState === EventSource.CLOSED && refresh());
+    for (const sign of ["open", "changed", "alive"]) source.addEventListener(sign, hear);
+    source.addEventListener("error", reach);
+    hear();
   }
 }
 
-// A run that nobody works on sends no news: its page is compared when somebody comes back to it.
+function leave() {
+  clearTimeout(silence);
+  source?.close();
+  source = null;
+}
+
+function hear() {
+  heard = new Date();
+  clearTimeout(silence);
+  silence = setTimeout(reach, SILENCE);
+}
+
+function reach() {
+  leave();
+  refresh();
+}
+
+// A page in the back may have missed something, and a run that nobody works on sends no news.
 function comeBack() {
-  if ("still" in body.dataset) refresh();
+  if ("news" in body.dataset || "still" in body.dataset) refresh();
 }
 
 async function refresh() {
@@ -34,24 +59,42 @@ async function refresh() {
   fetching = true;
   while (again) {
     again = false;
-    try {
-      const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-      const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
-      if (answer.ok) exchange(parsed);
-      if (answer.status === 404) put(document.querySelector("main"), parsed.querySelector("main"));
-      if (answer.ok || answer.status === 404) {
-        for (const key of ["news", "version", "still"]) {
-          if (key in parsed.body.dataset) body.dataset[key] = parsed.body.dataset[key];
-          else delete body.dataset[key];
-        }
-        follow();
-      }
-    } catch {
-      // The server is away; the stream tells when it is back.
-    }
-    await new Promise((done) => setTimeout(done, PAUSE));
+    const fault = await taken();
+    tellLost(fault);
+    again ||= fault !== "" && !document.hidden;
+    await new Promise((done) => setTimeout(done, fault ? RETRY : PAUSE));
   }
   fetching = false;
+}
+
+// Fetch the page and put what is new in place. Returns why that was not possible.
+async function taken() {
+  try {
+    const signal = AbortSignal.timeout(LONGEST);
+    const answer = await fetch(location.href, { headers: { accept: "text/html" }, signal });
+    const text = await answer.text();
+    if (!(answer.headers.get("content-type") ?? "").startsWith("text/html")) return `The server of this page says: ${text.trim()}`;
+    heard = new Date();
+    const parsed = new DOMParser().parseFromString(text, "text/html");
+    if (answer.ok) exchange(parsed);
+    else put(document.querySelector("main"), parsed.querySelector("main"));
+    for (const key of ["news", "version", "still"]) {
+      if (key in parsed.body.dataset) body.dataset[key] = parsed.body.dataset[key];
+      else delete body.dataset[key];
+    }
+    // What is wrong with it may be mended when somebody looks again.
+    if (!answer.ok) body.dataset.still = "";
+    follow();
+    return "";
+  } catch {
+    return "The server of this page does not answer.";
+  }
+}
+
+function tellLost(fault) {
+  const place = document.getElementById("lost");
+  const then = fault && `${fault} All below is as it was at ${heard.toLocaleTimeString()}; the page goes on by itself once the server is back.`;
+  if (place.textContent !== then) place.textContent = then;
 }
 
 function exchange(parsed) {
@@ -116,6 +159,7 @@ async function send(event) {
     say(parsed.getElementById("said")?.childNodes ?? ["That did not work: load this page again."]);
   } catch {
     say(["The server of this page does not answer. What you typed is still here."]);
+    reach();
   } finally {
     form.ariaBusy = null;
   }
@@ -128,7 +172,8 @@ function say(what) {
 }
 
 document.addEventListener("submit", send);
-addEventListener("focus", comeBack);
-document.addEventListener("visibilitychange", () => document.hidden || comeBack());
-addEventListener("pagehide", () => source?.close());
+addEventListener("focus", () => "still" in body.dataset && comeBack());
+document.addEventListener("visibilitychange", () => (document.hidden ? leave() : comeBack()));
+addEventListener("pagehide", leave);
+addEventListener("pageshow", (event) => event.persisted && comeBack());
 follow();
