@@ -190,7 +190,7 @@ class NoImprovement(SkillOptError):
 
 
 class TrackerFailed(SkillOptError):
-    """A tracker is of no use any more."""
+    """A tracker is of no use any more; no run ends by this."""
 
 
 class Interrupted(SkillOptError):
