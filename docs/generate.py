@@ -81,7 +81,7 @@ def _cli() -> Iterator[str]:
     yield from _head(
         "Commands",
         "Results go to stdout, everything else to stderr. With `--json`, stdout holds JSON and "
-        "nothing else. Option names take `_` for `-`. `SECTION.KEY` of `--set` is any key of the "
+        "nothing else. Option names take `_` for `-`. `section.key` of `--set` is any key of the "
         "[configuration](config.md). How commands end is listed under "
         "[exit codes](exit-codes.md).",
     )

@@ -26,6 +26,7 @@ from skillopt_cli.cli import (
     webui,
 )
 from skillopt_cli.cli.errors import errors_shown
+from skillopt_cli.core.errors import UsageError
 
 
 class Root(TyperGroup):
@@ -36,6 +37,7 @@ class Root(TyperGroup):
     ) -> Any:
         """Parse the root's own options."""
         with errors_shown():
+            _refuse_shell(args)
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
@@ -47,6 +49,21 @@ class Root(TyperGroup):
 def dashes(name: str) -> str:
     """Option and command names with `-` for `_`, so that both spellings work everywhere."""
     return name.replace("_", "-")
+
+
+def _refuse_shell(args: list[str]) -> None:
+    """Completion is that of the shell around; another's name would be passed over in silence.
+
+    Raises:
+        UsageError: one is named.
+    """
+    flag = dashes(args[0]) if args else ""
+    if flag in {"--show-completion", "--install-completion"} and len(args) > 1:
+        raise UsageError(
+            f"`{flag}` takes no `{args[1]}`: it is for the shell that it is called from",
+            "for another one, keep what `_SKILLOPT_COMPLETE=source_zsh skillopt` prints"
+            " (bash, zsh, fish or powershell)",
+        )
 
 
 app = typer.Typer(

@@ -42,7 +42,9 @@ def _shown(value: object) -> str:
 
 @app.command("import")
 def import_(
-    path: Annotated[Path, typer.Argument(help="Configuration of the published system.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Configuration of the published system.")
+    ],
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:

@@ -101,7 +101,9 @@ def set_(
 @app.command("veto")
 def veto(
     context: typer.Context,
-    number: Annotated[int, typer.Argument(min=1, help="The edit's number in `status`.")],
+    number: Annotated[
+        int, typer.Argument(min=1, metavar="NUMBER", help="The edit's number in `status`.")
+    ],
     reason: Annotated[str, typer.Option(help="Why, for the reports.")] = "",
     json: JsonOption = False,
 ) -> None:
@@ -112,7 +114,7 @@ def veto(
 @app.command("hint")
 def hint(
     context: typer.Context,
-    text: Annotated[str, typer.Argument(help="What the optimizer should know.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What the optimizer should know.")],
     json: JsonOption = False,
 ) -> None:
     """Tell the next reflection something, in one line of its prompt."""

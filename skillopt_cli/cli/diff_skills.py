@@ -34,26 +34,30 @@ _USAGE = "`skillopt diff-skills --help` shows the usage"
 
 def compare_skills(
     a: Annotated[
-        str | None, typer.Argument(help="Skill file or folder, run, or RUN:seed, RUN:best, RUN:3.")
+        str | None,
+        typer.Argument(
+            metavar="A", help="Skill file or folder, run, or RUN:seed, RUN:best, RUN:3."
+        ),
     ] = None,
-    b: Annotated[str | None, typer.Argument(help="The other one.")] = None,
+    b: Annotated[str | None, typer.Argument(metavar="B", help="The other one.")] = None,
     out_root: LookupRoot = Path("outputs"),
     words: Annotated[
         bool, typer.Option("--words", help="Mark words inside lines: [-old-]{+new+}.")
     ] = False,
     apply: Annotated[
         Path | None,
-        typer.Option("--apply", metavar="TARGET", help="Write B over this file; keeps a backup."),
+        typer.Option("--apply", help="Write B over this file; keeps a backup."),
     ] = None,
     with_front_matter: Annotated[
         bool, typer.Option("--with-front-matter", help="With --apply: take B's front matter too.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="With --apply: although TARGET is not the run's seed.")
+        bool,
+        typer.Option("--force", help="With --apply: although that file is not the run's seed."),
     ] = False,
     restore: Annotated[
         Path | None,
-        typer.Option("--undo", metavar="TARGET", help="Restore the newest backup of this file."),
+        typer.Option("--undo", help="Restore the newest backup of this file."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -22,6 +22,7 @@ from skillopt_cli.ui.printed import ERROR, HINT
 _ADVICE = re.compile(r"[.:]? *\(?(?:Did you mean|Possible options:) (?P<names>.*?)\)?\Z", re.DOTALL)
 # Literals as the parser sets them: in quotes, and options bare.
 _QUOTED = re.compile(r"'([^']*)'")
+_NO_BRACES = str.maketrans("", "", "{}")
 _OPTION = re.compile(r"(?<![\w`-])(--?[A-Za-z][\w-]*)(?![\w`])")
 
 
@@ -85,7 +86,8 @@ def _translated(error: typer.TyperException) -> UsageError | None:
     if message.startswith("Usage:"):
         return None
     context = getattr(error, "ctx", None)
-    command = context.command_path if context else "skillopt"
+    # The parser marks an argument that stands before a command: `skillopt ctl {RUN} stop`.
+    command = context.command_path.translate(_NO_BRACES) if context else "skillopt"
     hint = f"`{command} --help` shows the usage"
     advice = _ADVICE.search(message)
     if advice:

@@ -36,7 +36,7 @@ class Format(StrEnum):
 
 
 def gate_report(
-    runs: Annotated[list[str], typer.Argument(help="Run folders or run ids.")],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Run folders or run ids.")],
     out_root: LookupRoot = Path("outputs"),
     format: Annotated[
         Format | None,

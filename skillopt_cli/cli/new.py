@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import keyword
 import re
 import shlex
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +22,7 @@ app = typer.Typer(help="A start of your own: a benchmark, a skill.", no_args_is_
 
 _WORDS = {"benchmark": "_", "skill": "-"}
 """What joins the words of a name: one is a module of Python, the other is read by agents."""
+_LONGEST_NAME = 64
 _STARTER = "starter"
 _SUFFIX = ".txt"
 _NEXT = {
@@ -54,8 +55,11 @@ def benchmark(name: Name, out: Out = None, json: JsonOption = False) -> None:
     _check(name, "benchmark")
     if name in names(BENCHMARKS):
         raise UsageError(f"there is a benchmark `{name}` already", "choose another name")
+    package = f"skillopt_{name}"
+    if find_spec(package) is not None:
+        raise UsageError(f"there is a package {package} already", "choose another name")
     folder = out or Path(f"skillopt-{name}")
-    tasks = f"skillopt_{name}/sample"
+    tasks = f"{package}/sample"
     _write(folder, {"": _start("benchmark"), tasks: _start("tasks")}, name)
     _tell("benchmark", name, folder, as_json=json)
 
@@ -74,12 +78,17 @@ def skill(name: Title, out: Out = None, json: JsonOption = False) -> None:
 
 def _check(name: str, kind: str) -> None:
     joint = _WORDS[kind]
-    form = rf"[a-z][a-z0-9]*({joint}[a-z0-9]+)*"
-    if not re.fullmatch(form, name) or keyword.iskeyword(name):
-        raise UsageError(
-            f"`{name}` cannot be the name of a {kind}",
-            f"use small letters and digits, and {joint} between words, such as my{joint}tasks",
-        )
+    form = re.compile(rf"(?=.{{1,{_LONGEST_NAME}}}\Z)[a-z][a-z0-9]*({joint}[a-z0-9]+)*\Z")
+    if form.match(name):
+        return
+    near = joint.join(re.findall(r"[a-z0-9]+", name.lower()))
+    raise UsageError(
+        f"`{name}` cannot be the name of a {kind}",
+        f"did you mean `{near}`?"
+        if form.match(near)
+        else f"begin with a small letter, and use at most {_LONGEST_NAME} small letters and digits"
+        f" with {joint} between words, such as my{joint}tasks",
+    )
 
 
 def _start(kind: str) -> Traversable:
@@ -95,10 +104,11 @@ def _write(folder: Path, parts: Mapping[str, Traversable], name: str) -> None:
     """
     if folder.exists():
         raise UsageError(f"{folder} exists already", "choose another folder with --out")
+    title = [word.capitalize() for word in re.split("[_-]", name)]
     words = {
         _STARTER: name,
-        # A class of that name in a benchmark, whose words _ joins; a heading in a skill, with -.
-        _STARTER.title(): name.replace("_", " ").title().replace(" ", "").replace("-", " "),
+        # A class in a benchmark, whose words _ joins; a heading in a skill, with -.
+        _STARTER.title(): ("" if "_" in name else " ").join(title),
         "FOLDER": folder.as_posix(),
     }
     try:

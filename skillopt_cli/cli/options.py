@@ -39,7 +39,7 @@ PresetOption = Annotated[
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Any setting; may be repeated."),
+    typer.Option("--set", metavar="<section.key=value>", help="Any setting; may be repeated."),
 ]
 OptimizerModel = Annotated[str | None, typer.Option(help="Model that proposes edits.")]
 TargetModel = Annotated[str | None, typer.Option(help="Frozen model whose skill is trained.")]
@@ -71,7 +71,7 @@ TrackerOption = Annotated[
     list[str] | None,
     typer.Option(
         "--tracker",
-        metavar="NAME",
+        metavar="<str>",
         help="Send numbers there too: mlflow, wandb, tensorboard, otel; may be repeated.",
     ),
 ]

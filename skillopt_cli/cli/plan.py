@@ -24,16 +24,26 @@ from skillopt_cli.ui.reading import read_view
 
 AccuracyOption = Annotated[
     float | None,
-    typer.Option(min=0.0, max=1.0, help="Share of train tasks solved; else any, likely a half."),
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        metavar="<float>",
+        help="Share of train tasks solved; else any, likely a half.",
+    ),
 ]
 BestStepOption = Annotated[
     int | None,
-    typer.Option(min=0, help="Last step that makes a new best skill, 0 for none; else some."),
+    typer.Option(
+        min=0, metavar="<int>", help="Last step that makes a new best skill, 0 for none; else some."
+    ),
 ]
 UnchangedOption = Annotated[
     float | None,
     typer.Option(
-        min=0.0, max=1.0, help="Share of candidates and guidance that are no new text; else none."
+        min=0.0,
+        max=1.0,
+        metavar="<float>",
+        help="Share of candidates and guidance that are no new text; else none.",
     ),
 ]
 MeasuredOption = Annotated[
@@ -41,15 +51,17 @@ MeasuredOption = Annotated[
     typer.Option(
         min=0.0,
         max=1.0,
+        metavar="<float>",
         help="Share of selection tasks a new text is measured on, with early rejection; else 0.7.",
     ),
 ]
 LatencyOption = Annotated[
-    float | None, typer.Option(min=0.001, help="Seconds a model call takes; else 2.")
+    float | None,
+    typer.Option(min=0.001, metavar="<float>", help="Seconds a model call takes; else 2."),
 ]
 LikeOption = Annotated[
     str | None,
-    typer.Option(metavar="RUN", help="Run folder or run id that tells all this, and tokens."),
+    typer.Option(help="Run folder or run id that tells all this, and tokens."),
 ]
 
 

@@ -31,7 +31,7 @@ from skillopt_cli.ui.summary import summarise
 @with_run_flags(*(flag for flag in EVERY if flag not in FILES))
 def resume(
     *,
-    run: Annotated[str, typer.Argument(help="Run folder, or run id.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run folder, or run id.")],
     allow_drift: AllowDrift = False,
     record: RecordOption = None,
     replay: ReplayOption = None,

@@ -50,7 +50,9 @@ from skillopt_cli.ui.words import count, pair
 
 RESULT = "sweep.json"
 GridArgument = Annotated[Path, typer.Argument(metavar="GRID", help="YAML file of the sweep.")]
-JobsOption = Annotated[int, typer.Option(min=1, help="Runs at work, as processes beyond 1.")]
+JobsOption = Annotated[
+    int, typer.Option(min=1, metavar="<int>", help="Runs at work, as processes beyond 1.")
+]
 
 
 @with_run_flags(*EVERY)

@@ -17,7 +17,10 @@ _EXTRA = ("starlette", "uvicorn")
 def webui(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+        int,
+        typer.Option(
+            min=0, max=65535, metavar="<int>", help="Port to listen on; 0 takes a free one."
+        ),
     ] = 7860,
     token: Annotated[
         str | None,

@@ -23,12 +23,14 @@ from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.scribe import HISTORY
 from skillopt_cli.trackers.courier import Courier
 from skillopt_cli.trackers.following import Follower, numbers
-from skillopt_cli.trackers.hosting import Host, HostedTracker, TrackerFailed
+from skillopt_cli.trackers.hosting import Host, HostedTracker
 
 FOLDER = "trackers"
 PATIENCE_SECONDS = 2.0
 CLOSING_SECONDS = 120.0
 """How long the end of a run waits for its trackers, first silently."""
+BETWEEN_SECONDS = 10.0
+"""How often those that are waited for are asked whether their servers are still there."""
 Look = Callable[[TrackedRun], str]
 _FILES = ("best_skill.md", "best_skill", CONFIG, HISTORY, "summary.json")
 
@@ -64,14 +66,23 @@ class Tracking:
             courier.seal(partial(self._closing, summary))
         if slow := self._wait(PATIENCE_SECONDS):
             tell(f"waiting for {' and '.join(slow)}")
-            self._wait(CLOSING_SECONDS)
+            self._wait_for_servers()
         for courier in self._couriers:
             if failure := courier.give_up():
-                # As the bus says it of one that fails earlier.
-                emit(SubscriberDropped(courier.name, f"{TrackerFailed.__name__}: {failure}"))
+                emit(SubscriberDropped(courier.name, failure.message, failure.hint))
         for courier, look in zip(self._couriers, self._looks, strict=True):
             if courier.run and not courier.failed and (words := look(courier.run)):
                 tell(self._secrets.hide(f"{courier.name}: {words}"))
+
+    def _wait_for_servers(self) -> None:
+        """Wait as long as the trackers' servers answer, and not for ever."""
+        until = time.monotonic() + CLOSING_SECONDS
+        while time.monotonic() < until:
+            for courier in self._couriers:
+                if not courier.wait(0):
+                    courier.check()
+            if not self._wait(BETWEEN_SECONDS):
+                return
 
     def _wait(self, seconds: float) -> list[str]:
         """Wait for all trackers together; the names of those that are not done then."""
@@ -149,6 +160,7 @@ def _courier(spec: TrackerSpec, folder: Path, order: Order, secrets: Secrets) ->
         (sys.executable, "-P", "-m", tracker_host.__name__, spec.name),
         {**spec.calm, **seen},
         spec.speaks(own),
+        spec.server(own),
     )
     follower, backlog = _followed(folder)
     return Courier(HostedTracker(spec.name, host), describe, follower, backlog, secrets.hide)

@@ -25,6 +25,7 @@ SkillOptError                       1   our bug, when raised bare
 ├── BudgetExhausted                 5   a cap was reached; resumable with a higher one
 ├── Indecisive                      6   too few scored attempts to decide anything
 ├── NoImprovement                  10   only with --require-improvement
+├── TrackerFailed                   1   never ends a run, which goes on without the tracker
 └── Interrupted                   130   Ctrl-C; resumable
 """
 
@@ -186,6 +187,10 @@ class NoImprovement(SkillOptError):
     """Training finished, `--require-improvement` was given, and no candidate beat the seed."""
 
     exit_code = 10
+
+
+class TrackerFailed(SkillOptError):
+    """A tracker is of no use any more; no run ends by this."""
 
 
 class Interrupted(SkillOptError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.core.events import RunEvent, Stamped, SubscriberDropped
 
 
@@ -56,7 +57,12 @@ class Bus:
             # Whatever is wrong with it, the run goes on.
             except Exception as error:
                 self._observers.remove(observer)
-                reason = f"{type(error).__name__}: {error}"
-                dropped.append(SubscriberDropped(observer.name, reason))
+                dropped.append(_drop(observer.name, error))
         for drop in dropped:
             self.emit(drop)
+
+
+def _drop(name: str, error: Exception) -> SubscriberDropped:
+    if isinstance(error, SkillOptError):
+        return SubscriberDropped(name, error.message, error.hint)
+    return SubscriberDropped(name, f"{type(error).__name__}: {error}")

@@ -24,6 +24,7 @@ from skillopt_cli.ports.specs import (
 from skillopt_cli.ports.tracking import (
     Closing,
     Point,
+    Server,
     StageTime,
     TrackedRun,
     Tracker,
@@ -49,6 +50,7 @@ __all__ = [
     "Point",
     "Reach",
     "RoleSettings",
+    "Server",
     "StageTime",
     "Store",
     "TrackedRun",

@@ -89,6 +89,19 @@ class Closing:
     stages: tuple[StageTime, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a tracker sends to over HTTP.
+
+    Attributes:
+        url: of any page there; whatever it answers, it is there.
+        variable: the name of the one that names it.
+    """
+
+    url: str
+    variable: str
+
+
 class Tracker(Protocol):
     """Keeps or sends a run's numbers. It has a process of its own and may take its time.
 
@@ -125,6 +138,8 @@ class TrackerSpec:
         calm: values for some of these, unless they are set, that keep it from reporting on itself.
         look: where the numbers of a run went and what shows them, in words; empty where there is
             nothing to say. Imports no library.
+        server: which one it sends to, by its variables; None for none, or one not known. A server
+            that does not answer is told at once, and the run's end does not wait for it.
         speaks: whether it is asked, by its variables, to write on standard error.
     """
 
@@ -136,4 +151,5 @@ class TrackerSpec:
     variables: tuple[str, ...] = ()
     calm: Mapping[str, str] = field(default_factory=dict)
     look: Callable[[TrackedRun], str] = lambda run: ""
+    server: Callable[[Mapping[str, str]], Server | None] = lambda environment: None
     speaks: Callable[[Mapping[str, str]], bool] = lambda environment: False

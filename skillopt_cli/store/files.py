@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path, PurePosixPath
 from types import TracebackType
+from typing import BinaryIO
 
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import Stamped
@@ -27,6 +28,8 @@ STATE = "state.json"
 PREVIOUS_STATE = "state.prev.json"
 EVENTS = "events.jsonl"
 
+LONGEST_LINE = 1 << 26
+"""Bytes of a line of the log, many times those of the largest fact."""
 _TAIL_BLOCK = 1 << 16
 
 
@@ -113,10 +116,10 @@ class FileStore:
         except FileNotFoundError:
             return
         with log:
-            for number, line in enumerate(log, 1):
-                if not line.endswith(b"\n"):
-                    return
+            number = 1
+            while line := read_line(path, number, log):
                 yield read_fact(path, f"line {number}", line)
+                number += 1
 
     @property
     def last_number(self) -> int:
@@ -249,6 +252,18 @@ def replace_folder(path: Path, skill: SkillDocument) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
+def read_line(path: Path, number: int, log: BinaryIO) -> bytes:
+    """The next line of a log; empty at its end, and where its writer is not done with the line.
+
+    Raises:
+        DataError: it is longer than any fact.
+    """
+    line = log.readline(LONGEST_LINE)
+    if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+        raise _too_long(path, f"line {number}")
+    return line if line.endswith(b"\n") else b""
+
+
 def read_fact(path: Path, where: str, line: bytes) -> Stamped:
     """The fact in a line of a log; raises DataError, naming file and place, where there is none."""
     try:
@@ -258,6 +273,13 @@ def read_fact(path: Path, where: str, line: bytes) -> Stamped:
             f"{where} of {path} is not a fact",
             "remove that line, or restore the file from a copy",
         ) from error
+
+
+def _too_long(path: Path, where: str) -> DataError:
+    return DataError(
+        f"{where} of {path} is longer than any fact: it has {LONGEST_LINE:,} bytes or more",
+        "remove that line, or restore the file from a copy",
+    )
 
 
 def _end_of_lines(path: Path) -> int:
@@ -288,6 +310,8 @@ def _last_line(path: Path) -> bytes:
             lines = file.read(end - start).split(b"\n")
             if len(lines) > 2 or start == 0:
                 return lines[-2] if len(lines) > 1 else b""
+            if block > LONGEST_LINE:
+                raise _too_long(path, "the last line")
             block *= 2
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import Stamped
 from skillopt_cli.core.regular import open_regular
-from skillopt_cli.store.files import EVENTS, read_fact
+from skillopt_cli.store.files import EVENTS, read_fact, read_line
 
 MOST = 1 << 14
 """Bytes read at a time."""
@@ -61,9 +61,9 @@ class Tail:
                 log.seek(self._at)
                 end = self._at + MOST
                 while self._at < end:
-                    line = log.readline()
-                    if not line.endswith(b"\n"):
-                        break  # its writer is not done with it
+                    line = read_line(self._path, self._lines + 1, log)
+                    if not line:
+                        break
                     facts.append(read_fact(self._path, f"line {self._lines + 1}", line))
                     self._at += len(line)
                     self._lines += 1

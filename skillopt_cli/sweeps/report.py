@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from skillopt_cli.config.layers import typed
 from skillopt_cli.core.ledger import Spent
 from skillopt_cli.core.resolution import detectable_gain
 from skillopt_cli.sweeps.grid import Axis, Grid
@@ -25,9 +26,10 @@ def sweep_page(grid: Grid, standings: Standings, purse: Purse) -> Iterator[Block
     finished = sum(result.finished for result in results)
     yield Heading(f"Sweep {grid.name}", 1, f"{finished} of {count(len(results), 'run')} finished")
     priced = any(result.view.spent.usd or result.view.spent.unpriced for result in results)
-    titles = ("", *(names(grid.axes)), "runs", "selection", "test", "95 %", "n", "against 1")
+    titles = ("", *(names(grid.axes)), "runs", "selection", "test", "95 %", "n", "against first")
     titles += ("USD",) if priced else ()
-    rows = [_cells(i, c, priced) for i, c in enumerate(standings.combinations, 1)]
+    placed = zip(standings.places, standings.combinations, strict=True)
+    rows = [_cells(place, combination, priced) for place, combination in placed]
     yield Rows(titles, rows, [0])
     for text in _notes(grid, standings):
         yield Line(text, free=True)
@@ -48,7 +50,7 @@ def sweep_document(grid: Grid, standings: Standings, purse: Purse, exit_code: in
     `against_first` is None for the first combination and where nothing can be compared; `chance`
     in it is corrected for the number of comparisons.
     """
-    combinations = standings.combinations
+    placed = zip(standings.places, standings.combinations, strict=True)
     return {
         "schema": SCHEMA,
         "name": grid.name,
@@ -56,7 +58,7 @@ def sweep_document(grid: Grid, standings: Standings, purse: Purse, exit_code: in
         "interrupted": standings.outcome.interrupted,
         "finished": all(r.finished or r.status == "pruned" for r in standings.results),
         "incomparable": standings.incomparable or None,
-        "combinations": [_document(i, c) for i, c in enumerate(combinations, 1)],
+        "combinations": [_document(place, combination) for place, combination in placed],
         "caps": {
             cap.name: {"limit": cap.limit, "spent": round(purse.spent(cap.name), 6)}
             for cap in purse.caps
@@ -70,7 +72,7 @@ def names(axes: Sequence[Axis]) -> list[str]:
     return [axis.key if short.count(axis.name) > 1 else axis.name for axis in axes]
 
 
-def _cells(place: int, combination: Combination, priced: bool) -> tuple[str, ...]:
+def _cells(place: int | None, combination: Combination, priced: bool) -> tuple[str, ...]:
     tested, against = combination.tested, combination.against
     spent = sum((result.view.spent for result in combination.results), Spent())
     if combination.before is None and combination.best is None:
@@ -78,7 +80,7 @@ def _cells(place: int, combination: Combination, priced: bool) -> tuple[str, ...
     else:
         selection = " -> ".join(pair(combination.before, combination.best))
     return (
-        str(place) if combination.complete else "-",
+        "-" if place is None else str(place),
         *(one_line(value) or "unset" for _, value in combination.settings),
         _standing(combination.results),
         selection,
@@ -152,11 +154,11 @@ def _notes(grid: Grid, standings: Standings) -> Iterator[str]:
         )
 
 
-def _document(place: int, combination: Combination) -> Document:
+def _document(place: int | None, combination: Combination) -> Document:
     tested, against = combination.tested, combination.against
     return {
-        "place": place if combination.complete else None,
-        "settings": dict(combination.settings),
+        "place": place,
+        "settings": {key: typed(key, text) for key, text in combination.settings},
         "baseline_gate_score": combination.before,
         "best_gate_score": combination.best,
         "test": None

@@ -28,6 +28,9 @@ Verdict = Literal["better", "worse", "within noise"]
 Marks = Mapping[str, float]
 """Hard scores on test tasks, by task."""
 
+_DECIMALS = 9
+"""Means over seeds are sums of fractions: what differs only beyond these is equal."""
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -142,6 +145,16 @@ class Standings:
     outcome: Outcome = field(default_factory=Outcome)
 
     @property
+    def places(self) -> list[int | None]:
+        """Of each combination; equal selection scores share one, None without a full result."""
+        places: list[int | None] = []
+        for i, combination in enumerate(self.combinations):
+            shared = i > 0 and _rank(combination) == _rank(self.combinations[i - 1])
+            place = places[-1] if shared else i + 1
+            places.append(place if combination.complete else None)
+        return places
+
+    @property
     def results(self) -> Iterator[Result]:
         """All runs."""
         for combination in self.combinations:
@@ -154,7 +167,7 @@ def standings(
     """What the runs of a sweep came to, by their folders."""
     groups: dict[Settings, list[Result]] = {}
     for trial in trials:
-        groups.setdefault(trial.settings, []).append(_result(trial, outcome, read(trial.folder)))
+        groups.setdefault(trial.settings, []).append(_result(trial, outcome, read))
     found = [Combination(settings, tuple(results)) for settings, results in groups.items()]
     found.sort(key=_rank)
     why = _incomparable([c for c in found if c.complete])
@@ -165,11 +178,15 @@ def standings(
 def _rank(combination: Combination) -> tuple[bool, float]:
     """The best first; equal ones in the order of the grid."""
     known = combination.complete and combination.best is not None
-    return not known, -(combination.best or 0.0)
+    return not known, -round(combination.best or 0.0, _DECIMALS)
 
 
-def _result(trial: Trial, outcome: Outcome, view: RunView) -> Result:
+def _result(trial: Trial, outcome: Outcome, read: Callable[[Path], RunView]) -> Result:
     failed = outcome.failures.get(trial.run_id)
+    try:
+        view = read(trial.folder)
+    except DataError as error:
+        return Result(trial, RunView(), "failed", error.message)
     if trial.run_id in outcome.dropped:
         return Result(trial, view, "pruned")
     if view.run is None:
@@ -235,8 +252,7 @@ def _compared(combinations: Sequence[Combination]) -> list[Combination]:
 def _against(mine: Tested, first: Tested) -> Against:
     common = [task for task in mine.marks if task in first.marks]
     apart = [mine.marks[task] - first.marks[task] for task in common]
-    # Means over seeds are sums of fractions: less than this is no difference.
-    won, lost = (sum(sign * d > 1e-9 for d in apart) for sign in (1, -1))
+    won, lost = (sum(round(sign * d, _DECIMALS) > 0 for d in apart) for sign in (1, -1))
     difference = math.fsum(apart) / len(apart) if apart else 0.0
     return Against(difference, won, lost, len(common), sign_test(won, lost))
 

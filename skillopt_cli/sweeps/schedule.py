@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from skillopt_cli.compose.folder import CONFIG
-from skillopt_cli.core.errors import BudgetExhausted, Interrupted
+from skillopt_cli.core.errors import BudgetExhausted, DataError, Interrupted
 from skillopt_cli.core.events import RunFailed, RunFinished
 from skillopt_cli.store.files import EVENTS
 from skillopt_cli.store.lock import holder
@@ -23,7 +23,8 @@ from skillopt_cli.sweeps.trials import Trial, with_run
 from skillopt_cli.ui.view import RunView
 
 Read = Callable[[Path], RunView]
-"""What the facts of a run folder add up to; empty where there is no run."""
+"""What the facts of a run folder add up to; empty where there is no run, DataError for a damaged
+log."""
 
 _POLL = 0.5
 _LOOK = 1.0
@@ -63,7 +64,8 @@ class Schedule:
 
     A run that is finished is not begun again, any other is taken up. The first one is alone until
     it has measured the seed skill, which the others then find in their common journal. A run that
-    another process holds, left over from a sweep that was killed, is waited for.
+    another process holds, left over from a sweep that was killed, is waited for. One whose log is
+    damaged has failed; what it used is not known, so all that it might use counts as used.
     """
 
     source: Source
@@ -87,7 +89,7 @@ class Schedule:
     def carry_out(self) -> Outcome:
         """Do it; the first stop lets runs at work come to one, the second ends them."""
         for trial in self.source.trials:  # of earlier sweeps
-            self.purse.knows(trial.run_id, self.read(trial.folder))
+            self._known(trial)
         while self._once():
             pass
         short = self._capped or bool(self._short or (self._waiting and not self._stopping))
@@ -139,9 +141,10 @@ class Schedule:
             for trial in fresh:
                 if trial.run_id in self._at_work or trial in self._waiting:
                     continue  # chosen twice: its end is heard once for both
-                view = self.read(trial.folder)
-                self.purse.knows(trial.run_id, view)
-                if isinstance(view.ending, RunFinished):
+                view = self._known(trial)
+                if isinstance(view, Ended):
+                    self._fail(view)
+                elif isinstance(view.ending, RunFinished):
                     self._measured = True
                     self.source.ended(trial, view)
                     kept += 1
@@ -169,8 +172,8 @@ class Schedule:
 
     def _begin(self, trial: Trial, limits: Limits) -> None:
         _clear(trial.folder)
-        view = self.read(trial.folder)
-        if isinstance(view.ending, RunFinished):  # it was waited for
+        view = self._view(trial)
+        if isinstance(view, Ended) or isinstance(view.ending, RunFinished):  # it was waited for
             self._at_work[trial.run_id] = trial
             self._settle(Ended(trial))
             return
@@ -182,7 +185,8 @@ class Schedule:
 
     def _await(self, trial: Trial, process: str) -> None:
         """Keep back what a run that a killed sweep left at work may use."""
-        view = self.read(trial.folder)
+        view = self._view(trial)
+        view = RunView() if isinstance(view, Ended) else view
         limits = dict(view.run.limits.caps) if view.run and view.run.limits else {}
         if trial.run_id not in self._granted:
             self.said.run("held", trial, view, f"process {process} is at work on it: waiting")
@@ -192,8 +196,10 @@ class Schedule:
     def _settle(self, ended: Ended) -> None:
         """Take in how a run ended."""
         trial = self._at_work.pop(ended.trial.run_id)
-        view = self.read(trial.folder)
-        self.purse.knows(trial.run_id, view)
+        view = self._known(trial)
+        if isinstance(view, Ended):
+            self._fail(view)
+            return
         self._measured |= view.baseline is not None
         if isinstance(view.ending, RunFinished):
             # It may have come to its end before it heard that it is given up.
@@ -215,9 +221,27 @@ class Schedule:
                 self._capped = True
             self.said.run("capped", trial, view, ended.message)
         else:
-            self._failures[trial.run_id] = ended
-            self.source.ended(trial, view)
-            self.said.run("failed", trial, view, ended.message)
+            self._fail(ended, view)
+
+    def _fail(self, ended: Ended, view: RunView | None = None) -> None:
+        trial, view = ended.trial, view or RunView()
+        self._failures[trial.run_id] = ended
+        self.source.ended(trial, view)
+        self.said.run("failed", trial, view, ended.message)
+
+    def _view(self, trial: Trial) -> RunView | Ended:
+        """How a run stands; how it ended where its log is damaged."""
+        try:
+            return self.read(trial.folder)
+        except DataError as error:
+            return Ended(trial, error.exit_code, error.message)
+
+    def _known(self, trial: Trial) -> RunView | Ended:
+        """The same of a run that is not at work, with what it used taken in."""
+        view = self._view(trial)
+        if not isinstance(view, Ended):
+            self.purse.knows(trial.run_id, view)
+        return view
 
     def _by_sweep(self, trial: Trial, view: RunView) -> bool:
         """Whether its share of the sweep's caps stopped it, rather than a cap of its own."""
@@ -242,7 +266,9 @@ class Schedule:
         if self._measured and not self.source.watches:
             return
         for trial in list(self._at_work.values()):
-            view = self.read(trial.folder)
+            view = self._view(trial)
+            if isinstance(view, Ended):
+                continue  # it has failed, which is heard when it is over
             self._measured |= view.baseline is not None
             if trial.run_id not in self._dropped and self.source.dropped(trial, view):
                 self._dropped.add(trial.run_id)

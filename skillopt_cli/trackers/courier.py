@@ -10,11 +10,11 @@ from queue import Full, Queue
 from threading import Thread
 from typing import Protocol
 
+from skillopt_cli.core.errors import TrackerFailed
 from skillopt_cli.core.events import Stamped
 from skillopt_cli.ports import Closing, Point, TrackedRun
 from skillopt_cli.store.files import replace_text
 from skillopt_cli.trackers.following import Follower
-from skillopt_cli.trackers.hosting import TrackerFailed
 
 WAITING = 1000
 """Points that may wait for a slow tracker before it is given up."""
@@ -25,6 +25,10 @@ class Carrier(Protocol):
     """The way to a tracker, as `HostedTracker` is one; every method may take its time and raise."""
 
     name: str
+
+    def lost(self) -> TrackerFailed | None:
+        """Whether its server is not there, and what to say then; on any thread."""
+        ...
 
     def open(self, run: TrackedRun) -> str:
         """Open the tracker; returns its place."""
@@ -82,7 +86,7 @@ class Courier:
         self._hide = hide
         self._letters: Queue[Point | Closing] = Queue(WAITING)
         self._thread: Thread | None = None
-        self._failure = ""
+        self._failure: TrackerFailed | None = None
         self._told = False
         self._sealed = False
 
@@ -101,10 +105,10 @@ class Courier:
             for point in points:
                 self._letters.put_nowait(point)
         except Full:
-            self._failure = self._failure or f"{WAITING} steps wait to be sent"
+            self._fail(_behind())
         if self._failure:
             self._told = True
-            raise TrackerFailed(self._failure)
+            raise self._failure
 
     def seal(self, describe: Callable[[Follower], Closing]) -> None:
         """Have the tracker closed when it has taken all that waits; facts count no more."""
@@ -113,7 +117,7 @@ class Courier:
             try:
                 self._letters.put_nowait(describe(self._follower))
             except Full:
-                self._failure = f"{WAITING} steps wait to be sent"
+                self._fail(_behind())
 
     def wait(self, seconds: float) -> bool:
         """Wait until the tracker is closed or has failed; returns whether that is so."""
@@ -122,20 +126,31 @@ class Courier:
             return not self._thread.is_alive()
         return True
 
-    def give_up(self) -> str:
-        """Expect no more of it; returns why it failed if nobody was told of that, else ""."""
+    def check(self) -> None:
+        """Expect no more of it if its server does not answer; for one that takes its time."""
+        if (lost := self._carrier.lost()) and not self.wait(0):
+            self._fail(lost)
+
+    def give_up(self) -> TrackerFailed | None:
+        """Expect no more of it; returns why it failed if nobody was told of that, else None."""
         if self._thread is not None and self._thread.is_alive():
-            self._failure = self._failure or "it had not taken everything when the run had ended"
+            self._fail(TrackerFailed("it had not taken everything when the run had ended"))
             self._carrier.kill()
             self._thread.join()
-        untold = "" if self._told else self._failure
+        untold = None if self._told else self._failure
         self._told = True
         return untold
 
     @property
     def failed(self) -> bool:
         """Whether the tracker failed, or was given up."""
-        return bool(self._failure)
+        return self._failure is not None
+
+    def _fail(self, why: TrackerFailed) -> None:
+        """The first reason stands."""
+        if self._failure is None:
+            hide = self._hide
+            self._failure = TrackerFailed(hide(why.message), hide(why.hint))
 
     def _set_out(self, run: TrackedRun) -> None:
         self.run = run
@@ -144,14 +159,17 @@ class Courier:
 
     def _travel(self, run: TrackedRun) -> None:
         try:
+            # A library would go on trying, and say in its own way what it did not reach.
+            if lost := self._carrier.lost():
+                self._fail(lost)
+                return
             place = self._carrier.open(run)
             self._deliver(SentLog(run.folder.with_suffix(".json"), place))
         except TrackerFailed as error:
-            self._failure = self._failure or self._hide(str(error))
+            self._fail(self._carrier.lost() or error)
         # Whatever else goes wrong on the way, the run goes on without the tracker.
         except Exception as error:
-            what = " ".join(f"{type(error).__name__}: {error}".split())
-            self._failure = self._failure or self._hide(what)
+            self._fail(TrackerFailed(" ".join(f"{type(error).__name__}: {error}".split())))
         finally:
             self._carrier.end()
 
@@ -165,6 +183,10 @@ class Courier:
             self._carrier.record(letter)
             log.note(letter.step)
         self._carrier.close(letter)
+
+
+def _behind() -> TrackerFailed:
+    return TrackerFailed(f"{WAITING} steps wait to be sent")
 
 
 class SentLog:

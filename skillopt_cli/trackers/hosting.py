@@ -18,7 +18,9 @@ from typing import IO, Any
 
 from pydantic import TypeAdapter
 
-from skillopt_cli.ports import Closing, Point, TrackedRun, Tracker
+from skillopt_cli.core.errors import TrackerFailed
+from skillopt_cli.ports import Closing, Point, Server, TrackedRun, Tracker
+from skillopt_cli.trackers.reach import unreached
 
 _LONGEST_WORDS = 300
 _LAST_SECONDS = 10.0
@@ -29,10 +31,6 @@ _KINDS: Mapping[str, TypeAdapter[Any]] = {
 }
 
 
-class TrackerFailed(Exception):
-    """A tracker is of no use any more; the message says why."""
-
-
 @dataclass(frozen=True, slots=True)
 class Host:
     """How to start that process.
@@ -41,11 +39,13 @@ class Host:
         argv: the program that calls `serve`.
         environment: all it sees.
         shown: whether its standard error is ours; else it is kept for the case that it fails.
+        server: which one it sends to, where that is known.
     """
 
     argv: Sequence[str]
     environment: Mapping[str, str]
     shown: bool = False
+    server: Server | None = None
 
 
 class HostedTracker:
@@ -63,6 +63,10 @@ class HostedTracker:
         self._host = host
         self._process: Popen[bytes] | None = None
         self._words: IO[bytes] | None = None
+
+    def lost(self) -> TrackerFailed | None:
+        """Ask its server for an answer; what to say when there is none."""
+        return unreached(self._host.server) if self._host.server else None
 
     def open(self, run: TrackedRun) -> str:
         """Start the process and the tracker in it; returns the tracker's `place`."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 
-from skillopt_cli.ports import TrackedRun
+from skillopt_cli.ports import Server, TrackedRun
 
 DATABASE = "mlflow.db"
 """Beside the run folders, where no server is named."""
 SPANS = "spans.jsonl"
+_WANDB = "https://api.wandb.ai"
+_HTTP = ("http://", "https://")
 _ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 
 
@@ -21,7 +24,7 @@ def mlflow_store(run: TrackedRun) -> str:
 def look_at_mlflow(run: TrackedRun) -> str:
     """A server has a page of its own; a database needs one."""
     store = mlflow_store(run)
-    if store.startswith(("http://", "https://")):
+    if store.startswith(_HTTP):
         return f"see {store}"
     return _shown_by("mlflow", "ui", "--backend-store-uri", store)
 
@@ -54,6 +57,40 @@ def exporter_of(environment: Mapping[str, str]) -> tuple[str, str]:
     """Which exporter of OpenTelemetry the variables ask for, and an address if they name one."""
     address = next((environment[name] for name in _ADDRESSES if environment.get(name)), "")
     return environment.get("OTEL_TRACES_EXPORTER") or ("otlp" if address else ""), address
+
+
+def server_of_mlflow(environment: Mapping[str, str]) -> Server | None:
+    """Where there is one, and not a database."""
+    return _named(environment, "MLFLOW_TRACKING_URI")
+
+
+def server_of_wandb(environment: Mapping[str, str]) -> Server | None:
+    """The one that is named, or else the public one, unless the library's own settings name one."""
+    if environment.get("WANDB_MODE") != "online":
+        return None
+    named = _named(environment, "WANDB_BASE_URL")
+    return named or (None if _has_settings(environment) else Server(_WANDB, "WANDB_BASE_URL"))
+
+
+def _has_settings(environment: Mapping[str, str]) -> bool:
+    folder = environment.get("WANDB_CONFIG_DIR") or "~/.config/wandb"
+    path = Path(folder).expanduser() / "settings"
+    try:
+        return "base_url" in path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+
+
+def server_of_otel(environment: Mapping[str, str]) -> Server | None:
+    """The collector."""
+    wanted, address = exporter_of(environment)
+    name = next((name for name in _ADDRESSES if environment.get(name) == address), "")
+    return _named(environment, name) if wanted == "otlp" and name else None
+
+
+def _named(environment: Mapping[str, str], variable: str) -> Server | None:
+    url = environment.get(variable, "")
+    return Server(url, variable) if url.startswith(_HTTP) else None
 
 
 def _shown_by(*command: str) -> str:

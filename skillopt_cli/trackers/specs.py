@@ -12,6 +12,9 @@ from skillopt_cli.trackers.looks import (
     look_at_otel,
     look_at_tensorboard,
     look_at_wandb,
+    server_of_mlflow,
+    server_of_otel,
+    server_of_wandb,
 )
 
 
@@ -65,6 +68,7 @@ MLFLOW = TrackerSpec(
     # Its servers and the stores of its files are signed in to by these.
     variables=("MLFLOW_", "DATABRICKS_", "AWS_", "AZURE_STORAGE_", "GOOGLE_"),
     calm={"MLFLOW_DISABLE_TELEMETRY": "true"},
+    server=server_of_mlflow,
 )
 WANDB = TrackerSpec(
     name="wandb",
@@ -75,6 +79,7 @@ WANDB = TrackerSpec(
     missing=_missing("wandb"),
     variables=("WANDB_",),
     calm={"WANDB_ERROR_REPORTING": "false"},
+    server=server_of_wandb,
 )
 TENSORBOARD = TrackerSpec(
     name="tensorboard",
@@ -92,5 +97,6 @@ OTEL = TrackerSpec(
     extra="otel",
     missing=_missing("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
     variables=("OTEL_",),
+    server=server_of_otel,
     speaks=lambda environment: environment.get("OTEL_TRACES_EXPORTER") == "console",
 )

@@ -133,7 +133,7 @@ def trouble_words(view: RunView) -> str:
         f"{count(given_up, 'call')} given up" if given_up else "",
         count(view.broken_total, "broken attempt") if view.broken_total else "",
         *(f"{n} degraded {one_line(where)}" for where, n in view.degraded_by_place.items()),
-        *(f"display {one_line(gone.name)} dropped" for gone in view.dropped),
+        *(f"{one_line(gone.name)} dropped" for gone in view.dropped),
     ]
     often = next(iter(view.broken_reasons), "")
     why = f"; broken most often: {one_line(often)}" if often else ""

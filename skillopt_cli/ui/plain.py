@@ -110,7 +110,8 @@ def _run_lines(view: RunView, event: RunFact) -> Lines:
             changes = "; ".join(one_line(change) for change in event.changes)
             return (f"Drift allowed: {changes}",)
         case ev.SubscriberDropped():
-            return (f"Dropped: {one_line(event.name)}: {one_line(event.reason)}",)
+            said = f"Dropped: {one_line(event.name)}: {one_line(event.reason)}"
+            return (said, f"hint: {one_line(event.hint)}") if event.hint else (said,)
         case ev.RunFinished() | ev.RunFailed():
             return ending_lines(view, event)
     assert_never(event)

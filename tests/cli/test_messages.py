@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from command_line import SMALLEST, refused, skillopt
 from plugin_folder import benchmark, install
 
 import skillopt_cli
+from skillopt_cli.cli.app import app
 
 PROGRAM = Path(sys.executable).with_name("skillopt")
 
@@ -28,7 +33,7 @@ PROGRAM = Path(sys.executable).with_name("skillopt")
             "did you mean `--batch-size`?",
         ),
         (("train", "a", "b"), "got unexpected extra argument(s) (b)", "`skillopt train --help`"),
-        (("gate-report",), "missing argument `runs`", "`skillopt gate-report --help`"),
+        (("gate-report",), "missing argument `RUN`", "`skillopt gate-report --help`"),
         (
             ("train", "--seed", "x"),
             "`train.seed` (flag --seed) must be a whole number",
@@ -40,6 +45,9 @@ PROGRAM = Path(sys.executable).with_name("skillopt")
             "invalid value for `--format`: `pdf` is not one of",
             "`skillopt gate-report --help`",
         ),
+        (("ctl", "a", "veto"), "missing argument `NUMBER`", "`skillopt ctl RUN veto --help`"),
+        (("--show-completion", "zsh"), "`--show-completion` takes no `zsh`", "source_zsh"),
+        (("--install_completion", "x"), "`--install-completion` takes no `x`", "zsh, fish"),
         (("runs", "lst"), "no such command `lst`", "list"),
         (("train",), "no benchmark is named", "skillopt train searchqa"),
         (("train", "searchqa"), "no model endpoint is configured", "--preset demo"),
@@ -52,6 +60,28 @@ def test_a_mistake_is_told_in_one_form(arguments: tuple[str, ...], error: str, h
     assert error in ended.error
     assert hint in ended.hint
     assert len(ended.err.splitlines()) == 2
+
+
+def test_the_completion_of_another_shell_is_printed_as_the_hint_says() -> None:
+    for shell, words in (("zsh", "#compdef skillopt"), ("fish", "complete --command skillopt")):
+        asked = {**os.environ, "_SKILLOPT_COMPLETE": f"source_{shell}"}
+        printed = subprocess.run([PROGRAM], env=asked, capture_output=True, text=True, check=True)
+        assert words in printed.stdout
+
+
+def parameters(command: Any) -> Iterator[Any]:
+    yield from command.params
+    for child in getattr(command, "commands", {}).values():
+        yield from parameters(child)
+
+
+def test_arguments_are_named_in_capitals_and_values_of_options_in_brackets() -> None:
+    for parameter in parameters(typer.main.get_command(app)):
+        if parameter.param_type_name == "argument":
+            assert parameter.metavar, parameter.name
+            assert parameter.metavar == parameter.metavar.upper()
+        elif parameter.metavar:
+            assert re.fullmatch(r"<[a-z.=|]+>", parameter.metavar), parameter.name
 
 
 def test_help_is_a_page_for_every_command() -> None:

@@ -13,6 +13,7 @@ import pytest
 from command_line import TINY, refused, skillopt
 
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.ports import BenchmarkRequest
 
 MOST_LINES = 60
 
@@ -48,7 +49,7 @@ def test_a_new_benchmark_is_installed_checked_tested_and_trained(tmp_path: Path)
     package = Path("skillopt-my_rivers")
     source = (package / "skillopt_my_rivers" / "__init__.py").read_text(encoding="utf-8")
     assert source.count("\n") < MOST_LINES
-    assert "class MyRivers:" in source
+    assert "class MyRiversBenchmark:" in source
     site = tmp_path / "site"
     how = ("--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet")
     in_a_shell("-m", "pip", "install", *how, "--target", site, f"./{package}", site=site)
@@ -79,13 +80,47 @@ def test_a_new_skill_is_trained_by_its_configuration() -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    ["class", "none", "true", "task", "benchmark", "path", "b1c", "a_1", "starter", "sample"],
+)
+def test_any_name_makes_a_module_that_can_be_loaded(name: str) -> None:
+    assert skillopt("new", "benchmark", name, "--out", "made").code == 0
+    path = Path("made") / f"skillopt_{name}" / "__init__.py"
+    spec = importlib.util.spec_from_file_location(f"skillopt_{name}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    benchmark = module.SPEC.open(BenchmarkRequest())
+    assert (module.SPEC.name, benchmark.name) == (name, name)
+    assert len(benchmark.tasks("train")) == 12
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "hint"),
+    [
+        ("benchmark", "My Rivers", "did you mean `my_rivers`?"),
+        ("benchmark", "my-rivers", "did you mean `my_rivers`?"),
+        ("skill", "my_rivers", "did you mean `my-rivers`?"),
+        ("benchmark", "1st", "begin with a small letter, and use at most 64 small letters"),
+        ("skill", "", "such as my-tasks"),
+        ("skill", "x" * 65, "at most 64"),
+    ],
+)
+def test_a_name_that_would_do_is_suggested(kind: str, name: str, hint: str) -> None:
+    assert hint in refused(2, "new", kind, name).hint
+
+
+def test_the_package_of_the_program_is_not_hidden_by_a_benchmark() -> None:
+    assert "a package skillopt_cli already" in refused(2, "new", "benchmark", "cli").error
+
+
+@pytest.mark.parametrize(
     ("kind", "name"),
     [
         ("benchmark", "Rivers"),
         ("benchmark", "my-rivers"),
         ("benchmark", "my__rivers"),
         ("benchmark", "1st"),
-        ("benchmark", "class"),
         ("benchmark", "../rivers"),
         ("skill", "my_rivers"),
         ("skill", "a/b"),

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from store_samples import AWKWARD, REPLY, TASK, broken, fact, scored, state
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import Degraded, Stamped
 from skillopt_cli.ports import Store
-from skillopt_cli.store import codec
+from skillopt_cli.store import codec, files
 from skillopt_cli.store.files import FileStore, replace_text
 from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.memory import MemoryStore
+from skillopt_cli.store.tail import Tail
 
 WRITER = """
 import sys
@@ -161,6 +163,31 @@ class TestDamage:
         log.write_bytes(b"\n".join([lines[0], lines[1][:20], *lines[2:]]))
         with pytest.raises(DataError, match=r"line 2 of .*events\.jsonl"):
             list(store.facts())
+
+    @pytest.mark.parametrize("last", [b"", b"\n"])
+    def test_a_line_longer_than_any_fact_is_not_read_whole(
+        self, store: FileStore, monkeypatch: pytest.MonkeyPatch, last: bytes
+    ) -> None:
+        store.append(fact(1))
+        store.close()
+        log = store.folder / "events.jsonl"
+        with log.open("ab") as file:
+            file.truncate(1 << 30)  # a hole, which takes no room
+            file.seek(0, os.SEEK_END)
+            file.write(last)
+        monkeypatch.setattr(files, "LONGEST_LINE", 1 << 18)
+        where = r"line 2 of .*events\.jsonl is longer than any fact"
+        tail = Tail(store.folder)
+        tracemalloc.start()
+        with pytest.raises(DataError, match=where):
+            tail.read()
+        with pytest.raises(DataError, match=where):
+            list(store.facts())
+        if last:
+            with pytest.raises(DataError, match=r"the last line of .*events\.jsonl is longer"):
+                FileStore(store.folder, Journal(Path(":memory:"))).last_number  # noqa: B018
+        assert tracemalloc.get_traced_memory()[1] < 1 << 22
+        tracemalloc.stop()
 
     def test_a_damaged_last_line_that_is_whole_is_named(
         self, tmp_path: Path, journal: Journal

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sweep_rig import finished, stopped, trial
 
+from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import TestMeasured
 from skillopt_cli.core.luck import LEVEL, interval, sign_test
 from skillopt_cli.sweeps.crew import Ended
@@ -218,3 +219,57 @@ def test_the_document_holds_what_the_page_shows(runs: Runs) -> None:
     assert second["test"]["n"] == 6
     assert [run["run_id"] for run in second["runs"]] == ["b"]
     assert document["finished"] is True
+
+
+def test_equal_scores_share_a_place(runs: Runs) -> None:
+    for name, best in (("a", 0.5), ("b", 0.9), ("c", 0.3), ("d", 0.9), ("e", 0.1 + 0.2)):
+        runs.add(name, best, [1.0, 0.0])
+    runs.trials.append(trial("f"))
+    found = runs.standings()
+    assert order(found) == ["b", "d", "a", "c", "e", "f"], "equal ones in the order of the grid"
+    assert found.places == [1, 1, 3, 4, 4, None]
+    document = sweep_document(GRID, found, Purse(()), 0)
+    assert [c["place"] for c in document["combinations"]] == [1, 1, 3, 4, 4, None]
+    rows = [line.split("|")[1].strip() for line in page(found).splitlines() if "0." in line]
+    assert rows[:5] == ["1", "1", "3", "4", "4"]
+
+
+def test_settings_have_the_values_that_their_keys_want(runs: Runs) -> None:
+    settings = (
+        ("optimizer.learning_rate", "8"),
+        ("optimizer.lr_scheduler", "cosine"),
+        ("optimizer.use_meta_skill", "false"),
+        ("model.temperature", "0.5"),
+        ("model.target.name", "4"),
+        ("env.split_dir", ""),
+    )
+    runs.add("a", 0.5, [1.0])
+    runs.trials = [replace(runs.trials[0], settings=settings)]
+    (only,) = sweep_document(GRID, runs.standings(), Purse(()), 0)["combinations"]
+    assert only["settings"] == {
+        "optimizer.learning_rate": 8,
+        "optimizer.lr_scheduler": "cosine",
+        "optimizer.use_meta_skill": False,
+        "model.temperature": 0.5,
+        "model.target.name": "4",
+        "env.split_dir": None,
+    }
+
+
+def test_a_run_whose_log_is_damaged_has_no_result(runs: Runs) -> None:
+    runs.add("a", 0.5, [1.0])
+    runs.add("b", 0.4, [1.0])
+
+    def read(folder: Path) -> RunView:
+        if folder.name == "a":
+            raise DataError("line 3 is not a fact")
+        return runs.views[folder.name]
+
+    found = standings(runs.trials, Ending(), read)
+    first, second = found.combinations
+    assert (first.settings[0][1], found.places) == ("b", [1, None])
+    assert (second.results[0].status, second.results[0].message) == (
+        "failed",
+        "line 3 is not a fact",
+    )
+    assert "a: line 3 is not a fact" in page(found)

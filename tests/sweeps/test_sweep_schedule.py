@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from sweep_rig import Rig, finished, stopped, trial, view
 
 from skillopt_cli.core.caps import Cap
-from skillopt_cli.core.errors import Interrupted
+from skillopt_cli.core.errors import DataError, Interrupted
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.sweeps import schedule
 from skillopt_cli.sweeps.crew import Ended, Here
@@ -76,6 +77,46 @@ def test_a_failed_run_does_not_stop_the_others() -> None:
     assert names(rig) == ["a", "b"]
     assert outcome.failures["a"].code == 4
     assert not outcome.short and not outcome.interrupted
+
+
+def damaged(rig: Rig, *names: str) -> None:
+    """Have the logs of these runs be unreadable, from when they are begun on where they are not."""
+    read = rig.read
+
+    def reading(folder: Path) -> RunView:
+        if folder.name in names:
+            raise DataError(f"line 3 of {folder.name} is not a fact")
+        return read(folder)
+
+    rig.read = reading  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("search", [False, True])
+def test_a_run_whose_log_is_damaged_has_failed_and_the_others_go_on(search: bool) -> None:
+    rig = Rig(views={"a": finished(10)})
+    damaged(rig, "a")
+    trials = (trial("a"), trial("b"))
+    source = Listed(trials)
+    source.watches = search
+    outcome = Schedule(source, rig, Purse(()), rig.read, rig).carry_out()
+    assert names(rig) == ["b"]
+    assert outcome.failures == {"a": Ended(trial("a"), 3, "line 3 of a is not a fact")}
+    assert rig.told == [("failed", "a"), ("started", "b"), ("finished", "b")]
+
+
+def test_a_log_that_is_damaged_while_its_run_is_at_work_fails_that_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(schedule, "_LOOK", -1.0)
+    rig = Rig(needs={"a": 40, "b": 40})
+    rig.on_wait = lambda: damaged(rig, "a")
+    purse = Purse((Cap("max_calls", 100),))
+    listed = Schedule(Listed((trial("a"), trial("b"))), rig, purse, lambda f: rig.read(f), rig)
+    outcome = listed.carry_out()
+    assert outcome.failures["a"].code == 3
+    # What it used is not known: all that it might have used is gone.
+    assert rig.begun == [("a", 100)]
+    assert outcome.short
 
 
 def test_caps_hold_for_all_runs_together() -> None:

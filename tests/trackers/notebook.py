@@ -12,7 +12,7 @@ from plugin_folder import install
 SOURCE = """
 import json, os, sys
 from dataclasses import asdict
-from skillopt_cli.ports import TrackerSpec
+from skillopt_cli.ports import Server, TrackerSpec
 
 class Notebook:
     place = "notebook"
@@ -46,6 +46,10 @@ class Notebook:
             raise OSError(f"no paper for {self.key}")
         self.note("close", asdict(closing))
 
+def server(environment):
+    url = environment.get("NOTEBOOK_URL")
+    return Server(url, "NOTEBOOK_URL") if url else None
+
 SPEC = TrackerSpec(
     name="notebook",
     summary="a notebook",
@@ -55,6 +59,7 @@ SPEC = TrackerSpec(
     missing=lambda: "the module pencil" if os.path.exists("no-pencil") else "",
     variables=("NOTEBOOK_",),
     calm={"NOTEBOOK_QUIET": "yes"},
+    server=server,
 )
 """
 

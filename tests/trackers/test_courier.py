@@ -9,10 +9,11 @@ from threading import Event, current_thread, main_thread
 
 import pytest
 
+from skillopt_cli.core.errors import TrackerFailed
 from skillopt_cli.core.events import CheckpointSaved, Degraded, RunStarted, Stamped, StepStarted
 from skillopt_cli.ports import Closing, Point, TrackedRun
 from skillopt_cli.trackers import courier as module
-from skillopt_cli.trackers.courier import Courier, SentLog, TrackerFailed
+from skillopt_cli.trackers.courier import Courier, SentLog
 from skillopt_cli.trackers.following import Follower
 
 LONG = 30.0
@@ -43,9 +44,13 @@ class Kept:
     closed: list[Closing] = field(default_factory=list)
     runs: list[TrackedRun] = field(default_factory=list)
     fails_at: int | None = None
+    gone: bool = False
     opening: Event = field(default_factory=Event)
     taken: Event = field(default_factory=Event)
     failed: Event = field(default_factory=Event)
+
+    def lost(self) -> TrackerFailed | None:
+        return TrackerFailed("no server at sesame-open", "start it") if self.gone else None
 
     def open(self, run: TrackedRun) -> str:
         assert current_thread() is not main_thread()
@@ -109,7 +114,7 @@ def test_a_tracker_that_takes_its_time_holds_nothing_up(tmp_path: Path) -> None:
     assert not ear.wait(0)
     tracker.opening.set()
     assert ear.wait(LONG)
-    assert ear.give_up() == ""
+    assert ear.give_up() is None
     assert tracker.steps == list(range(21))
     assert [c.step for c in tracker.closed] == [20]
     assert tracker.ended == 1
@@ -133,7 +138,7 @@ def test_a_failure_is_raised_once_at_the_next_fact_without_secrets(tmp_path: Pat
     with pytest.raises(TrackerFailed, match=r"^ConnectionError: no way through with \*\*\*$"):
         ear(Stamped(9, 9.0, Degraded("x", "y")))
     ear.seal(closing)
-    assert ear.give_up() == "", "the bus has told it already"
+    assert ear.give_up() is None, "the bus has told it already"
     assert tracker.closed == []
 
 
@@ -144,8 +149,10 @@ def test_a_failure_nobody_heard_of_is_given_at_the_end_once(tmp_path: Path) -> N
     hear(ear, log_of(1))
     ear.seal(closing)
     assert ear.wait(LONG)
-    assert ear.give_up() == "ConnectionError: late"
-    assert ear.give_up() == ""
+    late = ear.give_up()
+    assert late is not None
+    assert late.message == "ConnectionError: late"
+    assert ear.give_up() is None
 
 
 def test_a_tracker_that_hangs_is_given_up(tmp_path: Path) -> None:
@@ -154,10 +161,54 @@ def test_a_tracker_that_hangs_is_given_up(tmp_path: Path) -> None:
     hear(ear, log_of(1))
     ear.seal(closing)
     assert not ear.wait(0)
-    assert "had not taken everything" in ear.give_up()
+    hung = ear.give_up()
+    assert hung is not None
+    assert "had not taken everything" in hung.message
     assert tracker.killed
     assert tracker.ended == 1
     assert tracker.runs == []
+
+
+def test_a_server_that_is_not_there_is_told_before_its_library_is_begun(tmp_path: Path) -> None:
+    tracker = Kept(gone=True)
+    ear = courier(tracker, tmp_path)
+    first, second = log_of(0)
+    with pytest.raises(TrackerFailed, match=r"^no server at \*\*\*$") as told:
+        ear(first)
+        assert ear.wait(LONG)
+        ear(second)
+    assert told.value.hint == "start it"
+    assert tracker.ended == 1
+
+
+def test_a_tracker_that_takes_its_time_is_waited_for_while_its_server_answers(
+    tmp_path: Path,
+) -> None:
+    tracker = Kept()
+    ear = courier(tracker, tmp_path)
+    hear(ear, log_of(1))
+    ear.seal(closing)
+    ear.check()
+    assert not ear.wait(0)
+    tracker.gone = True
+    ear.check()
+    assert ear.wait(0), "it is not waited for any longer"
+    lost = ear.give_up()
+    assert lost is not None
+    assert lost.message == "no server at ***"
+    assert tracker.killed
+
+
+def test_a_library_that_fails_for_want_of_a_server_is_said_to(tmp_path: Path) -> None:
+    tracker = Kept()
+    ear = courier(tracker, tmp_path)
+    hear(ear, log_of(1))
+    tracker.gone = tracker.killed = True
+    tracker.opening.set()
+    assert ear.wait(LONG)
+    lost = ear.give_up()
+    assert lost is not None
+    assert lost.message == "no server at ***"
 
 
 def test_a_tracker_that_falls_far_behind_is_dropped(
@@ -168,7 +219,7 @@ def test_a_tracker_that_falls_far_behind_is_dropped(
     ear = courier(tracker, tmp_path)
     with pytest.raises(TrackerFailed, match="5 steps wait"):
         hear(ear, log_of(20))
-    assert ear.give_up() == ""
+    assert ear.give_up() is None
     assert tracker.killed
 
 
@@ -177,7 +228,7 @@ def test_a_run_that_never_began_is_not_tracked(tmp_path: Path) -> None:
     ear = courier(tracker, tmp_path)
     ear.seal(closing)
     assert ear.wait(0)
-    assert ear.give_up() == ""
+    assert ear.give_up() is None
     assert tracker.runs == tracker.closed == []
 
 
@@ -190,7 +241,7 @@ def resumed(tracker: Kept, folder: Path, earlier: int, later: int) -> None:
     hear(ear, [again, *log_of(earlier + later)[len(before) :]])
     ear.seal(closing)
     assert ear.wait(LONG)
-    assert ear.give_up() == ""
+    assert ear.give_up() is None
 
 
 def test_a_later_process_sends_what_is_new(tmp_path: Path) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,6 +25,14 @@ KEY = "sesame-open-the-door"
 @pytest.fixture(autouse=True)
 def notebook(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     install_notebook(tmp_path_factory.mktemp("site"), monkeypatch)
+
+
+@contextmanager
+def free_port() -> Iterator[int]:
+    """One where nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
 
 
 def drops(folder: Path) -> list[tuple[str, str]]:
@@ -70,6 +81,16 @@ def test_doctor_looks_at_the_trackers_that_are_chosen() -> None:
     assert rows_of("notebook") == [("failing", "pip install 'skillopt-cli[paper]'")]
 
 
+def test_doctor_asks_the_server_of_a_tracker() -> None:
+    with free_port() as port:
+        looked = ("doctor", "searchqa", *TINY, "--tracker", "notebook", "--json")
+        ended = skillopt(*looked, NOTEBOOK_URL=f"http://127.0.0.1:{port}")
+    (row,) = [row for row in ended.json["checks"] if row["name"] == "tracker"]
+    assert (row["state"], row["code"]) == ("warning", 0)
+    assert row["what"] == f"no server answers at http://127.0.0.1:{port}: connection refused"
+    assert "NOTEBOOK_URL" in row["fix"]
+
+
 LINE = "tracker notebook: see notebook"
 
 
@@ -113,6 +134,39 @@ def test_every_tracker_says_what_shows_its_numbers(
     assert load_tracker(name).look(run) == words
 
 
+@pytest.mark.parametrize(
+    ("name", "variables", "url"),
+    [
+        ("mlflow", {}, ""),
+        ("mlflow", {"MLFLOW_TRACKING_URI": "sqlite:///x.db"}, ""),
+        ("mlflow", VARIABLES, "https://m.example"),
+        ("tensorboard", {}, ""),
+        ("wandb", {}, ""),
+        ("wandb", {"WANDB_BASE_URL": "https://w.example"}, ""),
+        ("wandb", VARIABLES, "https://api.wandb.ai"),
+        ("wandb", {**VARIABLES, "WANDB_BASE_URL": "https://w.example"}, "https://w.example"),
+        ("wandb", {**VARIABLES, "WANDB_CONFIG_DIR": "signed-in"}, ""),
+        ("otel", {}, ""),
+        ("otel", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://o:4318"}, "http://o:4318"),
+        ("otel", {"OTEL_EXPORTER_OTLP_ENDPOINT": "o:4317"}, ""),
+        ("otel", {"OTEL_TRACES_EXPORTER": "otlp"}, ""),
+        (
+            "otel",
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://o:4318", "OTEL_TRACES_EXPORTER": "console"},
+            "",
+        ),
+    ],
+)
+def test_the_server_a_tracker_sends_to_is_known_from_its_variables(
+    name: str, variables: dict[str, str], url: str
+) -> None:
+    Path("signed-in").mkdir()
+    Path("signed-in/settings").write_text("[default]\nbase_url = https://w.example\n", "utf-8")
+    server = load_tracker(name).server(variables)
+    assert (server.url if server else "") == url
+    assert server is None or variables.get(server.variable, url) == url
+
+
 def test_a_strangers_tracker_is_told_the_run() -> None:
     folder = train(*SMALLEST, "--tracker", "notebook", NOTEBOOK_COLOUR="red", OTHER="x")
     (run,) = notes(folder, "open")
@@ -148,7 +202,7 @@ def test_a_tracker_that_fails_is_dropped_and_told_once_without_keys(at: str) -> 
     )
     assert ended.code == 0, ended.err
     folder = Path("outputs/searchqa/a")
-    assert drops(folder) == [("tracker notebook", "TrackerFailed: OSError: no paper for ***")]
+    assert drops(folder) == [("tracker notebook", "OSError: no paper for ***")]
     assert ended.err.count("Dropped: tracker notebook") == 1
     assert KEY not in ended.err
     assert (folder / "best_skill.md").exists()
@@ -158,11 +212,26 @@ def test_a_tracker_that_fails_is_dropped_and_told_once_without_keys(at: str) -> 
     assert len(notes(folder, "step")) == 3
 
 
+def test_a_server_that_is_not_there_is_told_in_one_sentence_with_a_hint() -> None:
+    with free_port() as port:
+        address = f"http://127.0.0.1:{port}"
+        ended = skillopt(
+            *("train", "searchqa", *SMALLEST, "--run-id", "a", "--tracker", "notebook"),
+            NOTEBOOK_URL=address.replace("//", f"//me:{KEY}@"),
+        )
+    assert ended.code == 0, ended.err
+    folder = Path("outputs/searchqa/a")
+    (dropped,) = events(folder, "subscriber_dropped")
+    assert dropped["reason"] == f"no server answers at {address}: connection refused"
+    assert "`NOTEBOOK_URL`" in dropped["hint"]
+    assert f"Dropped: tracker notebook: {dropped['reason']}\nhint: " in ended.err
+    assert KEY not in ended.err
+    assert not (folder / "trackers").exists(), "its library was not even loaded"
+
+
 def test_a_tracker_whose_process_dies_is_told_with_its_last_words() -> None:
     folder = train(*SMALLEST, "--tracker", "notebook", NOTEBOOK_FAILS="death 1")
-    assert drops(folder) == [
-        ("tracker notebook", "TrackerFailed: its process ended: the pencil broke")
-    ]
+    assert drops(folder) == [("tracker notebook", "its process ended: the pencil broke")]
 
 
 def test_what_a_library_prints_stands_in_no_output() -> None:
@@ -179,7 +248,7 @@ def test_keys_of_models_are_not_shown_to_the_library(tmp_path: Path) -> None:
         NOTEBOOK_KEY=KEY,
         NOTEBOOK_FAILS="close",
     )
-    assert drops(folder) == [("tracker notebook", "TrackerFailed: OSError: no paper for")]
+    assert drops(folder) == [("tracker notebook", "OSError: no paper for")]
     (run,) = notes(folder, "open")
     assert run["environment"] == {"NOTEBOOK_INK": "blue", "NOTEBOOK_FAILS": "close"}
 

@@ -85,8 +85,8 @@ async def _of_run(patient: Patient, resolved: Resolved) -> list[Check]:
     found += await guarded("address", partial(check_addresses, config, environment, ready))
     if patient.asking:
         found += await guarded("models answer", partial(check_answers, wishes, environment))
+    found += await guarded("tracker", partial(check_trackers, config, environment))
     for name, look in (
-        ("tracker", check_trackers),
         ("outputs", check_outputs),
         ("journal", check_journal),
         ("runs", check_runs),

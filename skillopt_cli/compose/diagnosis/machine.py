@@ -28,6 +28,7 @@ from skillopt_cli.plugins import (
     load_tracker,
     names,
 )
+from skillopt_cli.trackers.reach import unreached
 
 OLDEST = (3, 11)
 DISTRIBUTION = "skillopt-cli"
@@ -98,13 +99,17 @@ def check_plugins() -> Iterator[Check]:
         yield fine("plug-ins", ", ".join(listed))
 
 
-def check_trackers(config: RunConfig) -> Iterator[Check]:
-    """Each tracker that is chosen has its packages."""
+def check_trackers(config: RunConfig, environment: Mapping[str, str]) -> Iterator[Check]:
+    """Each tracker that is chosen has its packages, and its server answers if one is named."""
     for name in config.run.trackers:
         try:
-            yield fine("tracker", ready(name).summary)
+            spec = ready(name)
         except ConfigError as error:
             yield wrong("tracker", error)
+            continue
+        server = spec.server(environment)
+        lost = unreached(server) if server else None
+        yield odd("tracker", lost.message, lost.hint) if lost else fine("tracker", spec.summary)
 
 
 def check_terminal(terminal: Terminal) -> Iterator[Check]:

@@ -75,10 +75,15 @@ class PreflightPassed:
 
 @dataclass(frozen=True, slots=True)
 class SubscriberDropped:
-    """An observer failed and hears nothing more; the run goes on."""
+    """An observer failed and hears nothing more; the run goes on.
+
+    Attributes:
+        hint: what may be done about it; empty when there is nothing to suggest.
+    """
 
     name: str
     reason: str
+    hint: str = ""
     kind: Literal["subscriber_dropped"] = "subscriber_dropped"
 
 
