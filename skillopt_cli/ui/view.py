@@ -54,7 +54,7 @@ class RunView:
         waves: seconds that attempts made at a time took, by stage.
         rounds: what each task came to, by stage, in the order the stages began.
         redone: what earlier processes paid for steps that they did not record.
-        tests: by label (seed, best, final, no_skill, eval), each of the text that has the label now.
+        tests: by label (seed, best, final, no_skill, eval), of texts with these labels now.
         ledger: all calls, over all processes of the run.
         failed: tries of calls that came to nothing, by the error's class.
         refused: optional parameters that models do not take.
