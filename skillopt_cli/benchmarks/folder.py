@@ -10,12 +10,14 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
 
 from skillopt_cli.benchmarks.answers import given_up
 from skillopt_cli.benchmarks.choice import lettered
+from skillopt_cli.benchmarks.json_fields import object_text
 from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.records import Record
 from skillopt_cli.benchmarks.scorers import Scorer, ScorerName, make_scorer, pattern_fault
@@ -33,7 +35,7 @@ class FolderOptions(BenchmarkOptions):
     """The `env.*` keys of the folder benchmark."""
 
     scorer: ScorerName = "exact"
-    """exact, f1, contains, numeric, regex or choice."""
+    """exact, f1, contains, numeric, regex, choice or json."""
     tolerance: str = Field("0", coerce_numbers_to_str=True)
     """How far a number may be off: an amount such as 0.5, or a share such as 1%."""
     pattern: str = ""
@@ -130,7 +132,15 @@ def _answers(record: Record, options: FolderOptions) -> tuple[str, ...]:
     present = [key for key in ANSWER_KEYS if record.data.get(key) is not None]
     if options.scorer == "regex" and not options.answer_key and not present:
         return ()
-    return record.texts(options.answer_key or _only_key(record, ANSWER_KEYS, "answer_key"))
+    key = options.answer_key or _only_key(record, ANSWER_KEYS, "answer_key")
+    value = record.data.get(key)
+    references = value if isinstance(value, list) else [value]
+    if not any(isinstance(reference, dict) for reference in references):
+        return record.texts(key)
+    if options.scorer != "json":
+        raise record.fault(f"`{key}` is an object, not text", "set env.scorer=json to compare it")
+    told = [object_text(ref) if isinstance(ref, dict) else ref for ref in references]
+    return replace(record, data={**record.data, key: told}).texts(key)
 
 
 def _only_key(record: Record, keys: Sequence[str], option: str) -> str:

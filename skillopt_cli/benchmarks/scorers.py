@@ -8,6 +8,7 @@
 | numeric | its last number equals a reference within `tolerance` |
 | regex | the pattern of the record, else of the option, is found in it |
 | choice | it names the right option, by letter or text |
+| json | its fields equal those of a reference; `soft` is the share of fields that do |
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from typing import Any, Literal
 from skillopt_cli.benchmarks import numeric, squad
 from skillopt_cli.benchmarks.answers import contrast, extract_answer, tagged_or_all
 from skillopt_cli.benchmarks.choice import LETTERS, choices_fault, chosen
+from skillopt_cli.benchmarks.json_fields import json_score, object_fault
 from skillopt_cli.core.score import Score
 
-ScorerName = Literal["exact", "f1", "contains", "numeric", "regex", "choice"]
+ScorerName = Literal["exact", "f1", "contains", "numeric", "regex", "choice", "json"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ def make_scorer(name: ScorerName, tolerance: str | float = 0) -> Scorer:
         "numeric": Scorer("numeric", _NUMBER, _needs_numbers, partial(_numeric, allowed)),
         "regex": Scorer("regex", _SHORT, _needs_pattern, _regex),
         "choice": Scorer("choice", _LETTER, _needs_choices, _choice),
+        "json": Scorer("json", _OBJECT, lambda data: object_fault(data["answers"]), json_score),
     }[name]
 
 
@@ -85,6 +88,8 @@ def pattern_fault(pattern: str) -> str:
 _SHORT = "End with the final answer alone between tags: <answer>final answer</answer>"
 _NUMBER = "End with the number alone between tags: <answer>number</answer>"
 _LETTER = "End with the letter of your choice between tags: <answer>letter</answer>"
+
+_OBJECT = "End with the JSON object alone between tags: <answer>{...}</answer>"
 
 
 def _needs_answer(data: Mapping[str, Any]) -> str:

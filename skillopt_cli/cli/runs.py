@@ -43,7 +43,12 @@ def list_runs(
     if json:
         show_json(rows)
     elif rows:
-        titles = ("run", "status", "steps", "selection: seed -> best", "test: seed -> best")
+        titles = (
+            "run",
+            "status",
+            "steps",
+            *(f"{split} (hard): seed -> best" for split in ("selection", "test")),
+        )
         show_table(titles, [_cells(row) for row in rows])
     else:
         typer.echo(f"no runs under {out_root}", err=True)

@@ -93,6 +93,7 @@ class History:
     def __init__(self) -> None:
         self.records: list[Record] = []
         self._open: dict[int, _Step] = {}
+        self._paid: dict[int, dict[str, Spent]] = {}
         self._standings: dict[int, _Standing] = {}
         self._baseline: float | None = None
 
@@ -104,10 +105,13 @@ class History:
                 if recorded is not None:
                     self._standings[done] = _Standing.of(recorded)
                 added = self._record(done)
+                # What was paid for a step that is worked on again was paid for it all the same.
+                self._paid |= {number: step.spent for number, step in self._open.items()}
                 self._open.clear()
                 return added
             case StepStarted() as started:
-                self._open[started.step] = _Step(started, fact.time, fact.time)
+                paid = self._paid.pop(started.step, {})
+                self._open[started.step] = _Step(started, fact.time, fact.time, spent=paid)
             case BaselineMeasured(value=value):
                 self._baseline = value
             case CheckpointSaved() as checkpoint:

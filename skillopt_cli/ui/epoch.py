@@ -40,7 +40,9 @@ def slow_words(event: SlowUpdateDecided) -> str:
         case "no_content":
             return "no usable guidance"
         case "force_accept":
-            return f"guidance injected, val score {score(event.hard)} (hard)"
+            return (
+                f"guidance injected, val score hard {score(event.hard)}, soft {score(event.soft)}"
+            )
         case _ if event.decision is not None:
             return f"guidance measured, {gate_line(event.decision)}"
         case "indecisive":

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.gate import GateDecision
+from skillopt_cli.core.ledger import Ledger
 from skillopt_cli.ui.calls import take_call
 from skillopt_cli.ui.kinds import (
     CallFact,
@@ -97,6 +98,7 @@ def _begin(view: RunView, event: ev.RunStarted) -> RunView:
         # The process before may have died between its checkpoint and the news of it.
         steps = (*steps[:-1], replace(steps[-1], standing=_standing_of(event.recorded)))
     known = [step.standing for step in steps if step.standing is not None]
+    redone = {step.number: step.ledger for step in view.steps if step.number > done}
     # Before the first checkpoint the baseline is measured anew, and its mishaps count anew.
     floor = done if done or view.saved else -1
     return replace(
@@ -105,6 +107,8 @@ def _begin(view: RunView, event: ev.RunStarted) -> RunView:
         done=done,
         at=done,
         steps=steps,
+        redone={**view.redone, **redone},
+        tests=_tests_at(view, event.recorded),
         epochs=tuple(epoch for epoch in view.epochs if epoch.step <= done),
         standing=known[-1] if known else _seed_standing(view.baseline),
         stages=(),
@@ -124,6 +128,16 @@ def _standing_of(saved: ev.CheckpointSaved) -> Standing:
     )
 
 
+def _tests_at(view: RunView, saved: ev.CheckpointSaved | None) -> dict[str, ev.TestMeasured]:
+    """The tests that still hold: those of a best or final skill are of the text it then was."""
+    texts = {"best": saved.best, "final": saved.current} if saved else {}
+    return {
+        label: test
+        for label, test in view.tests.items()
+        if (text := texts.get(label)) is None or text.digest == test.digest
+    }
+
+
 def _seed_standing(baseline: ev.BaselineMeasured | None) -> Standing:
     return Standing(baseline.value, baseline.value) if baseline else NO_STANDING
 
@@ -131,7 +145,8 @@ def _seed_standing(baseline: ev.BaselineMeasured | None) -> Standing:
 def _step(view: RunView, event: StepFact) -> RunView:
     match event:
         case ev.StepStarted():
-            fresh = StepView(event.step, began=view.time, plan=event)
+            paid = view.redone.get(event.step, Ledger())
+            fresh = StepView(event.step, began=view.time, plan=event, ledger=paid)
             kept = tuple(step for step in view.steps if step.number < event.step)
             return replace(view, at=event.step, steps=(*kept, fresh))
         case ev.EditsMerged():
@@ -192,7 +207,9 @@ def _result(view: RunView, event: ResultFact) -> RunView:
         case ev.CheckpointSaved():
             standing = _standing_of(event)
             noted = view.noted(event.done, standing=standing, ended=view.time)
-            return replace(noted, done=event.done, saved=event, at=event.done, standing=standing)
+            tests = _tests_at(view, event)
+            noted = replace(noted, done=event.done, saved=event, at=event.done, tests=tests)
+            return replace(noted, standing=standing)
         case ev.TestMeasured():
             return replace(view, tests={**view.tests, event.label: event})
         case ev.Degraded():

@@ -147,8 +147,8 @@ class StepView:
         measured: attempts on the selection split, those in flight when the verdict was settled
             included.
         recalled: those of them that the journal had.
-        ledger: its calls, those of the end of its epoch included; what an interrupted process paid
-            for the step before it was begun anew is not.
+        ledger: its calls, those of the end of its epoch included, and those of processes that were
+            interrupted at it.
         broken: attempts without a score, at the end of the step's epoch too.
         degraded: weaker paths taken, `where: reason`.
     """

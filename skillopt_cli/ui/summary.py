@@ -49,7 +49,7 @@ def summarise(view: RunView) -> Document:
         "best_gate_score": view.standing.best,
         "final_gate_score": view.standing.current,
         "planned_steps": view.total_steps,
-        "total_steps": len(view.steps),
+        "total_steps": view.done,
         **_counts(view.steps, "total_"),
         "epoch_stats": _epochs(view),
         **_tests(view),

@@ -53,7 +53,8 @@ class RunView:
         stages: stages at work, in the order they began; more than one when they overlap.
         waves: seconds that attempts made at a time took, by stage.
         rounds: what each task came to, by stage, in the order the stages began.
-        tests: by label (seed, best, final, no_skill, eval).
+        redone: what earlier processes paid for steps that they did not record.
+        tests: by label (seed, best, final, no_skill, eval), of texts with these labels now.
         ledger: all calls, over all processes of the run.
         failed: tries of calls that came to nothing, by the error's class.
         refused: optional parameters that models do not take.
@@ -79,6 +80,7 @@ class RunView:
     stages: tuple[StageView, ...] = ()
     waves: tuple[float, ...] = ()
     rounds: Rounds = ()
+    redone: Mapping[int, Ledger] = field(default_factory=dict)
     tests: Mapping[str, TestMeasured] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
     retries: Mapping[Role, int] = field(default_factory=dict)

@@ -42,7 +42,18 @@ CASES = [
     ("numeric", {"prompt": "Count.", "answer": 1234}),
     ("regex", {"prompt": "A date.", "answer": "2024-01-31", "pattern": r"^\d{4}-\d\d-\d\d$"}),
     ("choice", {"question": "Which?", "answer": "B", "choices": ["one", "two", "three"]}),
+    ("json", {"prompt": "A ticket.", "answer": {"product": "X200", "order": 19494}}),
 ]
+
+
+def test_objects_are_references_of_the_scorer_json_alone(tmp_path: Path) -> None:
+    one_of_two = {"prompt": "P", "answers": [{"a": 1}, '{"a": 2}']}
+    (told,) = one(tmp_path, one_of_two, scorer="json").tasks("train")
+    assert told.data["answers"] == ('{"a": 1}', '{"a": 2}')
+    path = write_lines(tmp_path / "t.jsonl", [task("a", answer={"a": 1})])
+    assert refusal(path).hint == "set env.scorer=json to compare it"
+    path = write_lines(tmp_path / "t.jsonl", [task("a", answer="not an object")])
+    assert "is no JSON object" in refusal(path, scorer="json").message
 
 
 @pytest.mark.parametrize(("scorer", "record"), CASES)

@@ -267,6 +267,16 @@ def test_what_a_dead_process_left_of_a_step_is_dropped() -> None:
         assert stable(fold_history(stamp(crashed))) == stable(fold_history(stamp(whole)))
 
 
+def test_what_was_paid_for_a_step_counts_over_all_tries_of_it() -> None:
+    def calls(*events: RunEvent) -> int:
+        (record,) = fold_history(stamp([*opening(), *events, saved(1, 0.75, 1, 1)]))
+        return sum(spent["calls"] for spent in record["tokens"].values())
+
+    once = calls(*step(1))
+    assert once > 0
+    assert calls(*step(1), started(0), *step(1), started(0), *step(1)) == 3 * once
+
+
 def test_costs_of_a_redone_step_do_not_go_to_a_later_one_left_open() -> None:
     whole = [*opening(), *step(1), saved(1, 0.75, 1, 1)]
     crashed = [*whole, *step(2)[:5], started(0), *step(1), saved(1, 0.75, 1, 1)]

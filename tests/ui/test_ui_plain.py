@@ -364,5 +364,5 @@ def test_calls_that_no_further_try_mended_are_told_at_the_end() -> None:
 
 def test_guidance_is_told_in_words() -> None:
     lines = written([*opening(), *accepted_step(1), *epoch_end(1)]).splitlines()
-    at = lines.index("[Epoch 2/1] Slow update: guidance injected, val score 0.80 (hard)")
+    at = lines.index("[Epoch 2/1] Slow update: guidance injected, val score hard 0.80, soft 0.82")
     assert lines[at + 1] == "[Epoch 2/1] Guidance: - keep answers short"

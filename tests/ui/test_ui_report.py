@@ -55,6 +55,10 @@ def told(facts: list[ev.RunEvent], width: int = 100) -> str:
     return drawn(as_rich(story(reported(facts))), width)
 
 
+def beside(*runs: list[ev.RunEvent]) -> str:
+    return drawn(as_rich(side_by_side([reported(facts, str(i)) for i, facts in enumerate(runs)])))
+
+
 def summed(facts: list[ev.RunEvent]) -> dict[str, Any]:
     return summary(stamp(facts))
 
@@ -288,10 +292,10 @@ def test_spend_of_a_step_by_role_where_unknown_stays_unknown() -> None:
     assert f"spent: {spent}" in told(whole_run())
 
 
-def test_a_step_that_was_begun_anew_counts_its_last_try_only() -> None:
+def test_a_step_that_was_begun_anew_counts_what_was_paid_before() -> None:
     torn = [*opening(), *proposing(1), begun(0), *accepted_step(1)]
     (step,) = report_document([reported(torn)])["runs"][0]["steps"]
-    assert step["spend"]["target"]["calls"] == 24
+    assert step["spend"]["target"]["calls"] == 4 + 24
 
 
 def test_the_end_of_an_epoch_leaves_its_last_step_as_it_was() -> None:
@@ -320,6 +324,18 @@ def test_the_end_of_an_epoch_leaves_its_last_step_as_it_was() -> None:
 def test_guidance_that_was_injected_is_a_change() -> None:
     facts = [*opening(), *rejected_step(1), *epoch_end(1, 2), ev.RunFinished(1, 1, 0.8, 0)]
     assert summed(facts)["why_no_change"] is None
+
+
+def test_tests_gain_what_the_gate_compared() -> None:
+    tests = [
+        ev.TestMeasured("seed", "d0", 0.0, 0.25, 20, 20),
+        ev.TestMeasured("best", "d1", 0.0, 0.75, 20, 20),
+    ]
+    soft = [begun(metric="soft"), *opening()[1:], *tests, ev.RunFinished(0, 0, 0.7, 0)]
+    assert "+0.00         +0.50" in told(soft)
+    hard = [opening()[0], *soft[1:]]
+    assert "0.75 (+0.50)" in beside(soft, soft)
+    assert "0.00 (+0.00)" in beside(soft, hard)
 
 
 def test_an_evaluation_gets_a_short_report() -> None:

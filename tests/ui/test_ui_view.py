@@ -11,6 +11,7 @@ from facts import (
     accepted_step,
     attempts,
     begun,
+    closing,
     one_of_each,
     opening,
     proposing,
@@ -24,9 +25,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillopt_cli.core import events as ev
+from skillopt_cli.core.ledger import Ledger
 from skillopt_cli.core.task import Usage
 from skillopt_cli.ui.folding import fold
 from skillopt_cli.ui.limits import slowed
+from skillopt_cli.ui.summary import summarise
 from skillopt_cli.ui.view import RunView
 
 
@@ -36,13 +39,17 @@ def found_out(view: RunView) -> dict[str, Any]:
         "baseline": view.baseline,
         "standing": view.standing,
         "done": view.done,
-        "steps": [replace(step, began=0.0, ended=None) for step in view.steps],
+        "steps": [replace(s, began=0.0, ended=None, ledger=Ledger()) for s in view.steps],
         "tests": view.tests,
         "broken": view.broken,
         "degraded": view.degraded,
         "saved": view.rollouts_saved,
         "ending": view.ending,
     }
+
+
+def paid(fact: ev.RunEvent) -> bool:
+    return isinstance(fact, ev.CallMade)
 
 
 def resumed(clean: list[ev.RunEvent], cuts: list[int], announced: bool) -> list[ev.RunEvent]:
@@ -85,6 +92,11 @@ def test_a_fallback_to_an_older_checkpoint_takes_the_scores_back() -> None:
     assert (view.standing.current, view.standing.best_step) == (0.65, 0)
 
 
+def test_a_step_counts_once_it_is_recorded() -> None:
+    log = [*opening(), *accepted_step(1), *rejected_step(2)[:-1]]
+    assert summarise(fold(stamp(log)))["total_steps"] == 1
+
+
 def test_what_was_paid_counts_over_all_processes() -> None:
     once = [*opening(), *proposing(1)]
     view = fold([*stamp(once), *stamp([begun(0), *proposing(1)], start=START + 1000)])
@@ -92,6 +104,20 @@ def test_what_was_paid_counts_over_all_processes() -> None:
     assert view.made == first.made + 4
     assert view.spent_by("optimizer").calls == 2
     assert view.wall_time == pytest.approx((len(once) - 1) + len(proposing(1)))
+
+
+def test_a_step_begun_anew_keeps_what_was_paid_for_it_before() -> None:
+    (once,) = fold(stamp([*opening(), *accepted_step(1)])).steps
+    (step,) = fold(stamp([*opening(), *proposing(1), begun(0), *accepted_step(1)])).steps
+    first, before = once.ledger.total.calls, len([f for f in proposing(1) if paid(f)])
+    assert step.ledger.total.calls == first + before
+
+
+def test_a_test_of_a_skill_that_is_the_best_no_more_is_forgotten() -> None:
+    log = [*opening(), *accepted_step(1), *closing()[:-1], begun(done=1)]
+    assert set(fold(stamp(log)).tests) == {"seed", "best", "final"}
+    later = fold(stamp([*log, *accepted_step(2), ev.RunFailed("BudgetExhausted", "", "", 5, True)]))
+    assert set(later.tests) == {"seed"}
 
 
 def test_drift_told_before_the_next_start_does_not_count_the_pause_as_work() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import Literal
 
 from skillopt_cli.ui.page import Block, Heading, Line, Rows
 from skillopt_cli.ui.parts import StepView
@@ -13,8 +14,6 @@ from skillopt_cli.ui.report.figures import courses
 from skillopt_cli.ui.report.reported import Difference, Reported
 from skillopt_cli.ui.summary import summarise
 from skillopt_cli.ui.words import change, count, one_line, out_of, result_name, score
-
-_TITLES = ("run", "baseline", "best", "n", "test seed", "test best", "n", "steps", "saved")
 
 _ABREAST = 4
 """Runs that get a column each; of more, each gets a row."""
@@ -27,8 +26,12 @@ def side_by_side(
     yield Heading(count(len(runs), "run"), 1)
     # A column of nothing but zeros would only take room.
     priced = any(is_priced(run.view.spent) for run in runs)
-    titles = (*_TITLES, *(("USD",) if priced else ()), "status")
-    yield Rows(titles, [_row(run, priced) for run in runs], range(1, len(titles) - 1))
+    kind = _kind(runs)
+    mark = "" if kind == "hard" else f" ({kind})"
+    tests = (f"test seed{mark}", f"test best{mark}")
+    money = ("USD",) if priced else ()
+    titles = ("run", "baseline", "best", "n", *tests, "n", "steps", "saved", *money, "status")
+    yield Rows(titles, [_row(run, kind, priced) for run in runs], range(1, len(titles) - 1))
     yield Line(
         "steps: accepted/rejected/skipped/indecisive; the best val score was selected on its tasks,"
         " so it flatters: compare test scores",
@@ -46,6 +49,12 @@ def side_by_side(
     else:
         yield Line("nothing that can alter a text or a score")
     yield from _reasons(runs)
+
+
+def _kind(runs: Sequence[Reported]) -> Literal["hard", "soft"]:
+    """The score that tests are compared by: the soft one where every run's gate compared that."""
+    metrics = {run.view.run.metric for run in runs if run.view.run}
+    return "soft" if metrics == {"soft"} else "hard"
 
 
 def _labels(runs: Sequence[Reported]) -> list[str]:
@@ -83,24 +92,24 @@ def _differing(runs: Sequence[Reported], differences: Sequence[Difference]) -> R
     return Rows(("run", *titles), rows)
 
 
-def _row(run: Reported, priced: bool) -> tuple[str, ...]:
+def _row(run: Reported, kind: Literal["hard", "soft"], priced: bool) -> tuple[str, ...]:
     summary = summarise(run.view)
     counts = (summary[f"total_{name}"] for name in ("accepts", "rejects", "skips", "indecisive"))
-    gain = summary["test_delta_hard"]
+    gain = summary[f"test_delta_{kind}"]
     tested = f" ({change(gain)})" if gain is not None else ""
     others = [t for label, t in run.view.tests.items() if not run.view.total_steps]
     n, scored = summary["test_n"], summary["test_scored"]
-    test = f"{score(summary['test_hard'])}{tested}" if n else "-"
+    test = score(summary[f"test_{kind}"]) + tested if n else "-"
     if others:
         n, scored = others[0].n, others[0].scored
         split = result_name(others[0].label)
-        test = score(others[0].hard) + ("" if split == "test" else f" ({split})")
+        test = score(getattr(others[0], kind)) + ("" if split == "test" else f" ({split})")
     return (
         one_line(run.label),
         _known(run.view.baseline.value if run.view.baseline else None),
         _known(run.view.standing.best),
         _reach(summary["best_selection_scored"], summary["best_selection_n"]),
-        score(summary["baseline_test_hard"]) if summary["baseline_test_n"] else "-",
+        score(summary[f"baseline_test_{kind}"]) if summary["baseline_test_n"] else "-",
         test,
         _reach(scored, n),
         "/".join(str(number) for number in counts) if run.view.total_steps else "-",

@@ -69,8 +69,8 @@ def epoch_blocks(epoch: EpochView) -> Iterator[Block]:
         yield Line(f"Slow update: {words}")
         if slow.decision is not None:
             yield from _measured(slow.decision, epoch.saved)
-        if slow.hard is not None or slow.soft is not None:
-            yield Line(f"text with guidance: hard {score(slow.hard)}, soft {score(slow.soft)}")
+            if slow.hard is not None or slow.soft is not None:
+                yield Line(f"text with guidance: hard {score(slow.hard)}, soft {score(slow.soft)}")
         if slow.guidance:
             yield Line("guidance:")
             yield Quote(slow.guidance)

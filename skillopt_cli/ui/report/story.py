@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skillopt_cli.core.events import TestMeasured
 from skillopt_cli.ui.data import models_words
 from skillopt_cli.ui.ending import ordered_tests, spend_lines, status_words
 from skillopt_cli.ui.page import Block, Heading, Line, Number, Rows
@@ -106,14 +107,22 @@ def _tests(view: RunView) -> Iterator[Block]:
     seed = view.tests.get("seed")
     rows = []
     for test in tests:
-        gain = delta(test.hard, seed.hard) if seed is not None and test is not seed else None
+        gains = _gains(test, seed) if seed is not None else ()
         key = one_line(test.label)
         name = key if view.total_steps else result_name(key)
         cells = (name, _known(test.hard, f"{key}.hard"), _known(test.soft, f"{key}.soft"))
         reach = out_of(test.scored, test.n)
-        rows.append((*cells, reach, *(("" if gain is None else change(gain),) if seed else ())))
+        rows.append((*cells, reach, *gains))
     titles = ("test" if view.total_steps else "split", "hard", "soft", "tasks")
-    yield Rows((*titles, "vs seed") if seed else titles, rows)
+    yield Rows((*titles, "hard vs seed", "soft vs seed") if seed else titles, rows)
+
+
+def _gains(test: TestMeasured, seed: TestMeasured) -> tuple[str, str]:
+    """What a test's hard and soft score gained on those of the seed."""
+    if test is seed:
+        return "", ""
+    hard, soft = delta(test.hard, seed.hard), delta(test.soft, seed.soft)
+    return "" if hard is None else change(hard), "" if soft is None else change(soft)
 
 
 def _why(view: RunView) -> Iterator[Block]:
