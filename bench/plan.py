@@ -1,10 +1,11 @@
 """How near a plan comes to the calls a training makes: `python bench/plan.py [SEEDS]`.
 
 Trains on the simulated models, 23 settings by so many seeds (4 unless told otherwise, some two
-seconds each), without early rejection. Then plans each of them four times: told nothing, told the
-accuracies (of the train tasks, and through them which step made the best skill), told as well which
-texts were no new ones, and planned like itself. The point is held against the calls counted in the
-run's log; the range must hold them in every case.
+seconds each), without early rejection. Then plans each of them four times: told nothing, told what
+accuracies tell (the share of train tasks solved, and which step made the best skill), told as well
+how many texts were no new ones, and planned like itself, which takes all of that from the run. The
+point is held against the calls counted in the run's log, of the last plan against the tokens too;
+the range must hold them in every case.
 """
 
 from __future__ import annotations
@@ -82,10 +83,10 @@ def main() -> None:
             words = list(settings({**BASE, **case, "train.seed": seed, "env.out_root": folder}))
             run = Path(folder, "searchqa", str(number))
             trainings += 1
-            for told, calls, plan in planned(words, run):
-                errors.setdefault(told, []).append(plan["point"] / calls - 1)
-                outside += not plan["low"] <= calls <= plan["high"]
-    print(f"{trainings} trainings; ranges that did not hold the calls: {outside}")
+            for told, spent, plan in planned(words, run):
+                errors.setdefault(told, []).append(plan["point"] / spent - 1)
+                outside += not plan["low"] <= spent <= plan["high"]
+    print(f"{trainings} trainings; ranges that did not hold what was spent: {outside}")
     for told, off in errors.items():
         within = sum(abs(error) <= SHARE for error in off)
         print(
@@ -100,15 +101,20 @@ def settings(values: dict[str, object]) -> Iterator[str]:
 
 
 def planned(words: list[str], run: Path) -> Iterator[tuple[str, int, dict[str, float]]]:
-    """Train, then plan: what was told, the calls made, and the range of calls."""
+    """Train, then plan: what was told, the calls or tokens spent, and the range of them."""
     skillopt("train", *words, "--run-id", run.name, "--display", "none")
     lines = (run / "events.jsonl").read_text(encoding="utf-8").splitlines()
-    calls = sum(json.loads(line)["event"]["kind"] == "call_made" for line in lines)
+    events = [json.loads(line)["event"] for line in lines]
+    made = [event for event in events if event["kind"] == "call_made"]
+    usages = [event["usage"] for event in made if event["stage"] != "preflight"]
+    tokens = sum(usage["prompt_tokens"] + usage["completion_tokens"] for usage in usages)
+    calls = len(made)
     like = json.loads(skillopt("plan", *words, "--like", str(run), "--json"))
     for told, names in TOLD.items():
         flags = [f"--{name.replace('_', '-')}={like['like'][name]}" for name in names]
         yield told, calls, json.loads(skillopt("plan", *words, *flags, "--json"))["calls"]
     yield "like itself", calls, like["calls"]
+    yield "tokens, like itself", tokens, like["tokens"]
 
 
 def skillopt(command: str, *arguments: str) -> str:
