@@ -81,4 +81,5 @@ def read_usage(data: object) -> Usage | None:
         completion_tokens=count(spent, "output_tokens"),
         cached_tokens=from_cache,
         reasoning_tokens=count(spent, "output_tokens_details", "thinking_tokens"),
+        stored_tokens=into_cache,
     )

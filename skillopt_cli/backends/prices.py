@@ -29,10 +29,11 @@ def price_of(
 ) -> float | None:
     """The price of one call in US dollars, None where the model's price or the usage is unknown.
 
-    Cached tokens have their own price; those of reasoning are part of the completion. An override
-    for exactly this model wins. Else the address decides whose prices count, and only without an
-    address the `provider`, whose public service is then meant: an address the table does not know
-    is somebody's own server, whatever its models are called.
+    Tokens read from a cache have their own price, and in the table also those written into one;
+    those of reasoning are part of the completion. An override for exactly this model wins. Else the
+    address decides whose prices count, and only without an address the `provider`, whose public
+    service is then meant: an address the table does not know is somebody's own server, whatever its
+    models are called.
 
     Args:
         provider: what the table calls the service behind an empty `base_url`; "" for none.
@@ -43,12 +44,9 @@ def price_of(
         return 0.0  # whatever was read and written
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
-    cached = min(usage.cached_tokens or 0, usage.prompt_tokens)
     if own is not None:
-        return _by_override(own, usage.prompt_tokens, cached, usage.completion_tokens)
-    found = _by_table(
-        (usage.prompt_tokens, cached, usage.completion_tokens), provider, base_url, model
-    )
+        return _by_override(own, usage.prompt_tokens, _cached(usage), usage.completion_tokens)
+    found = _by_table(usage, provider, base_url, model)
     return None if found is None else float(found)
 
 
@@ -71,10 +69,8 @@ def _by_override(price: PriceConfig, prompt: int, cached: int, completion: int) 
     return float(total / _MILLION)
 
 
-def _by_table(
-    tokens: tuple[int, int, int], provider: str, base_url: str, model: str
-) -> Decimal | None:
-    """The price by the table of (prompt, cached part of it, completion) tokens."""
+def _by_table(usage: Usage, provider: str, base_url: str, model: str) -> Decimal | None:
+    """The price by the table."""
     address = _public(base_url)
     if not model or (base_url and not address) or not (address or provider):
         return None
@@ -82,8 +78,13 @@ def _by_table(
     from genai_prices import Usage as Counted
     from genai_prices import calc_price
 
-    prompt, cached, completion = tokens
-    counted = Counted(input_tokens=prompt, cache_read_tokens=cached, output_tokens=completion)
+    read, cached = usage.prompt_tokens or 0, _cached(usage)
+    counted = Counted(
+        input_tokens=read,
+        cache_read_tokens=cached,
+        cache_write_tokens=min(usage.stored_tokens or 0, read - cached),
+        output_tokens=usage.completion_tokens,
+    )
     try:
         if address:
             found = calc_price(counted, model, provider_api_url=address)
@@ -94,6 +95,10 @@ def _by_table(
     # A model listed without these has prices the table does not hold, not prices of zero.
     listed = (found.model_price.input_mtok, found.model_price.output_mtok)
     return None if None in listed else found.total_price
+
+
+def _cached(usage: Usage) -> int:
+    return min(usage.cached_tokens or 0, usage.prompt_tokens or 0)
 
 
 def _public(base_url: str) -> str:

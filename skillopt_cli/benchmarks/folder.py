@@ -170,11 +170,9 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-OPTIONS = frozenset(FolderOptions.model_fields)
-
 SPEC = BenchmarkSpec(
     name="folder",
     summary="your own tasks: a folder of splits or one task file, with a named scorer",
     open=open_folder,
-    options=OPTIONS,
+    options=FolderOptions,
 )

@@ -64,4 +64,4 @@ def import_(
 
 
 def _options(name: str) -> Collection[str] | None:
-    return load_benchmark(name).options if name in names(BENCHMARKS) else None
+    return load_benchmark(name).option_names if name in names(BENCHMARKS) else None

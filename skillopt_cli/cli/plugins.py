@@ -122,7 +122,7 @@ def _benchmark(name: str) -> Row:
         "sample": sample_sizes(spec.sample) if spec.sample else None,
         "sizes": dict(spec.sizes) or None,
         "full": spec.prepare is not None,
-        "options": sorted(spec.options),
+        "options": sorted(spec.option_names),
         "extra": spec.extra,
         "missing": spec.missing(),
         "error": None,

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from skillopt_cli.compose.endpoints import (
     DEFAULT_BACKEND,
     ROLES,
@@ -24,6 +26,7 @@ from skillopt_cli.config.layers import (
     Strength,
     assignment_layers,
     environment_layers,
+    explained,
     resolve,
     suggestion,
 )
@@ -99,13 +102,14 @@ def _flag_layers(wishes: Wishes) -> Iterator[Layer]:
 
 
 def _check_options(draft: Resolved) -> None:
-    """Refuse `env` keys the benchmark does not know.
+    """Refuse `env` keys that the benchmark does not know, and values that cannot be theirs.
 
     Raises:
-        ConfigError: a key is unknown to it.
+        ConfigError: a key is unknown to it, or a value is out of its range.
     """
     env = draft.config.env
-    known = load_benchmark(env.name).options
+    spec = load_benchmark(env.name)
+    known = spec.option_names
     for key in env.options:
         if key not in known:
             source = next(
@@ -116,6 +120,12 @@ def _check_options(draft: Resolved) -> None:
                 f"unknown configuration key `env.{key}` ({source}) of benchmark `{env.name}`",
                 suggestion(f"env.{key}", keys),
             )
+    if spec.options is None:
+        return
+    try:
+        spec.options.model_validate(dict(env.options))
+    except ValidationError as error:
+        raise explained(error, draft.sources, spec.options) from None
 
 
 def _check_seed(settled: Resolved) -> None:

@@ -234,27 +234,33 @@ def _wants_text(key: str) -> bool:
     return annotation is str or str in get_args(annotation)
 
 
-def explained(error: ValidationError, sources: Mapping[str, str]) -> ConfigError:
-    """The first fault in one sentence. A value that might be a key is never quoted."""
+def explained(
+    error: ValidationError, sources: Mapping[str, str], options: type[BaseModel] | None = None
+) -> ConfigError:
+    """The first fault in one sentence. A value that might be a key is never quoted.
+
+    Args:
+        options: of the benchmark, where the error is about those.
+    """
     fault = first_fault(error)
     if fault["type"] == CLASH:
         return ConfigError(*clash_words(fault, lambda key: f" ({sources.get(key, DEFAULT)})"))
-    place = fault["loc"]
-    key = ".".join(str(part) for part in place)
+    place, model = fault["loc"], options or RunConfig
+    key = ".".join(str(part) for part in (("env", *place) if options else place))
     source = next((s for k, s in sources.items() if _touch(k, key)), "")
     origin = f" ({source})" if source else ""
     if fault["type"] == "extra_forbidden":
         if key.endswith(_SECRET_ENDS):
             hint = "put the key into an environment variable and name it in `api_key_env`"
         else:
-            group = "".join(f"{part}." for part in place[:-1])
-            beside = (f"{group}{name}" for name in names_within(RunConfig, place[:-1]))
+            group = key.removesuffix(str(place[-1]))
+            beside = (f"{group}{name}" for name in names_within(model, place[:-1]))
             hint = suggestion(key, [*known_keys(), *beside])
         return ConfigError(f"unknown configuration key `{key}`{origin}", hint)
     if fault["type"] in ("model_type", "model_attributes_type"):
-        hint = f"such as `{key}.{names_within(RunConfig, place)[0]}`"
+        hint = f"such as `{key}.{names_within(model, place)[0]}`"
         return ConfigError(f"`{key}`{origin} is a group of settings", hint)
-    return ConfigError(f"`{key}`{origin}{fault_words(fault)}", advice(fault, RunConfig))
+    return ConfigError(f"`{key}`{origin}{fault_words(fault)}", advice(fault, model))
 
 
 def _touch(one: str, other: str) -> bool:

@@ -161,6 +161,8 @@ class Usage:
         completion_tokens: all tokens written, those of reasoning included.
         cached_tokens: the part of `prompt_tokens` that came from the service's cache.
         reasoning_tokens: the part of `completion_tokens` that is not part of the answer.
+        stored_tokens: the part of `prompt_tokens` that was written into that cache, for which some
+            services charge more.
     """
 
     calls: int = 0
@@ -168,6 +170,7 @@ class Usage:
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
+    stored_tokens: int | None = None
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -176,6 +179,7 @@ class Usage:
             _sum(self.completion_tokens, other.completion_tokens),
             _sum(self.cached_tokens, other.cached_tokens),
             _sum(self.reasoning_tokens, other.reasoning_tokens),
+            _sum(self.stored_tokens, other.stored_tokens),
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.task import Split
@@ -165,7 +165,7 @@ class BenchmarkSpec:
 
     Attributes:
         open: loads the data and makes the benchmark.
-        options: names of the `env.*` keys it understands beyond the shared ones.
+        options: the `env.*` keys it understands beyond the shared ones; None for none.
         modality: what tasks consist of, such as "text", "images", "tools", "code".
         sizes: tasks per split of the full data as published; empty when unknown.
         prepare: downloads the full data into a folder; None when there is nothing to download.
@@ -181,7 +181,7 @@ class BenchmarkSpec:
     name: str
     summary: str
     open: Callable[[BenchmarkRequest], Benchmark]
-    options: frozenset[str] = frozenset()
+    options: type[BaseModel] | None = None
     modality: tuple[str, ...] = ("text",)
     sizes: Mapping[Split, int] = field(default_factory=dict)
     prepare: Callable[[Path, Path | None], Mapping[Split, int]] | None = None
@@ -191,3 +191,8 @@ class BenchmarkSpec:
     runs_programs: bool = False
     judged: bool = False
     prompts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def option_names(self) -> frozenset[str]:
+        """The names of its options."""
+        return frozenset(self.options.model_fields if self.options else ())

@@ -113,7 +113,7 @@ def _unsaid(site: Site, given: Given) -> tuple[Resolved, frozenset[str]]:
     """
     nothing = Given(given.benchmark, given.preset, "", {}).wishes(site.outputs.root, roles=())
     try:
-        options = load_benchmark(given.benchmark).options if given.benchmark else frozenset()
+        options = load_benchmark(given.benchmark).option_names if given.benchmark else frozenset()
         return settle(nothing, read_environment()), options
     except SkillOptError:
         return resolve([]), frozenset()

@@ -258,7 +258,7 @@ def test_cached_tokens_are_part_of_the_prompts_and_thinking_of_the_completions()
         "output_tokens": 50,
         "output_tokens_details": {"thinking_tokens": 40},
     }
-    assert read_usage({"usage": usage}) == Usage(1, 240, 50, 200, 40)
+    assert read_usage({"usage": usage}) == Usage(1, 240, 50, 200, 40, 30)
     assert read_usage({"usage": {"output_tokens": 5}}) == Usage(1, None, 5)
     assert read_usage({"usage": None}) is None
     assert read_reply(answer(text("a")), "here").usage == Usage(1)

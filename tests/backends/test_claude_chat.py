@@ -206,7 +206,7 @@ async def test_usage_and_limits_are_read_from_body_and_headers(server, shared):
     server.script(Answer(200, message(text("so"), usage=usage), headers))
     reply = await shared.chat(ASKED)
 
-    assert reply.usage == Usage(1, 240, 50, 200, 40)
+    assert reply.usage == Usage(1, 240, 50, 200, 40, 30)
     assert reply.limits is not None
     assert (reply.limits.requests, reply.limits.requests_left) == (50, 49)
     assert (reply.limits.tokens, reply.limits.tokens_left) == (1000, 900)

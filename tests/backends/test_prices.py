@@ -52,6 +52,19 @@ def test_cached_tokens_cost_as_much_as_others_unless_said() -> None:
     assert asked(Usage(1, 1000, 0, cached_tokens=1000), overrides=(plain,)) == 0.003
 
 
+def test_what_is_written_into_a_cache_costs_what_the_table_says() -> None:
+    model = "claude-sonnet-4-6"
+    told = Counted(input_tokens=9000, cache_read_tokens=1000, cache_write_tokens=6000)
+    wanted = float(calc_price(told, model, provider_id="anthropic").total_price)
+    stored = asked(Usage(1, 9000, 0, 1000, None, 6000), provider="anthropic", model=model)
+    assert stored == wanted
+    plain = asked(Usage(1, 9000, 0, 1000), provider="anthropic", model=model)
+    assert plain is not None and stored is not None and plain < stored
+    # More than was read cannot have been written.
+    too_many = asked(Usage(1, 9000, 0, 1000, None, 10**6), provider="anthropic", model=model)
+    assert too_many == asked(Usage(1, 9000, 0, 1000, None, 8000), provider="anthropic", model=model)
+
+
 def test_an_own_price_wins_over_the_table_and_counts_for_its_model_only() -> None:
     own = PriceConfig(model=MODEL, input=1.0, output=1.0)
     usage = Usage(1, 500_000, 500_000)

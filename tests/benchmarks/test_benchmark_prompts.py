@@ -34,8 +34,8 @@ def test_prompts_page_and_configuration_fit(name: str) -> None:
     spec = load_benchmark(name)
     assert effective_prompts(name, spec.prompts)
     page = (ROOT / f"docs/benchmarks/{name}.md").read_text(encoding="utf-8")
-    assert [option for option in spec.options if f"`env.{option}`" not in page] == []
+    assert [option for option in spec.option_names if f"`env.{option}`" not in page] == []
     text = (ROOT / f"configs/{name}/default.yaml").read_text(encoding="utf-8")
     env = yaml.safe_load(text)["env"]
     assert env.pop("name") == name
-    assert set(env) <= spec.options
+    assert set(env) <= spec.option_names

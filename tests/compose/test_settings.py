@@ -14,6 +14,7 @@ from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.files import shipped
 from skillopt_cli.config.layers import Resolved
 from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
 
 SHOW = Wishes(benchmark="searchqa", roles=())
 
@@ -257,3 +258,24 @@ def test_two_seeds_by_flag_exclude_each_other_but_a_flag_beats_a_file() -> None:
 def test_every_flag_stands_for_a_setting() -> None:
     known = {row["key"] for row in settled().rows()}
     assert set(FLAG_NAMES) <= known
+
+
+OPTIONS = [(name, o) for name in names(BENCHMARKS) for o in load_benchmark(name).option_names]
+
+
+@pytest.mark.parametrize(("benchmark", "option"), sorted(OPTIONS))
+def test_a_wrong_option_of_a_benchmark_is_told_with_where_it_came_from(
+    benchmark: str, option: str
+) -> None:
+    key, variable = f"env.{option}", f"SKILLOPT_ENV__{option.upper()}"
+    show = replace(SHOW, benchmark=benchmark)
+    file = write(f"env: {{{option}: [[1]]}}")
+    for wishes, variables, source in (
+        (show, {variable: "[[1]]"}, f"environment {variable}"),
+        (replace(show, assignments=(f"{key}=[[1]]",)), {}, "flag --set"),
+        (replace(show, config=file), {}, "my.yaml"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            settled(wishes, **variables)
+        assert caught.value.message.startswith(f"`{key}")
+        assert f"({source})" in caught.value.message

@@ -70,7 +70,7 @@ def open_searchqa(request: BenchmarkRequest) -> Benchmark:
         ConfigError: an option is unknown.
         DataError: a file or record is unusable; see `load_splits`.
     """
-    refuse_unknown(request.options, SPEC.options, SPEC.name)
+    refuse_unknown(request.options, SPEC.option_names, SPEC.name)
     return SearchQA(load_splits(request, SPEC.name, TaskFormat(_task, _content), SAMPLE))
 
 

@@ -13,7 +13,6 @@ from skillopt_cli.benchmarks.spreadsheetbench.prepare import COUNTS, prepare
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
 
-OPTIONS = frozenset(SpreadsheetOptions.model_fields)
 EXTRA = "sheets"
 
 
@@ -41,7 +40,7 @@ SPEC = BenchmarkSpec(
     name=NAME,
     summary="workbooks changed by Python scripts (cells compared as published)",
     open=open_spreadsheetbench,
-    options=OPTIONS,
+    options=SpreadsheetOptions,
     modality=("text", "code"),
     sizes=COUNTS,
     prepare=prepare,

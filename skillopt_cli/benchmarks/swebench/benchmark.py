@@ -121,13 +121,11 @@ def missing() -> str:
     return ", ".join([*packages, *programs])
 
 
-OPTIONS = frozenset(SweOptions.model_fields)
-
 SPEC = BenchmarkSpec(
     name=NAME,
     summary="faults of repositories, mended with tools and judged by hidden tests",
     open=open_swebench,
-    options=OPTIONS,
+    options=SweOptions,
     modality=("text", "tools", "code"),
     sizes=COUNTS,
     prepare=prepare,
