@@ -78,8 +78,10 @@ _KEY_LIKE = re.compile(
     r"\b(?:sk|pk|key)-[^\s\"',}]+|(?<=Bearer )\S+|\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]+)?"
 )
 _ADDRESS = "check base_url; for most servers it ends in /v1"
+_SHORTER = "lower `model.max_completion_tokens=N`"
 _LONGEST_DETAIL = 300
 _SHORTEST_KEY = 4
+_SHORT_WAIT = 90.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +154,16 @@ def refused(failure: Failure, place: Place) -> BackendError:
     if status in (404, 405):
         return BackendUnusable(f"{place} offers no {failure.offered} ({said})", _ADDRESS)
     if status in (429, 529):
-        return RateLimited(f"{place} is rate limited ({said})", retry_after=wait)
+        # A short wait is kept without a word.
+        long = f", and asks to wait {wait / 60:.0f} min" if wait and wait > _SHORT_WAIT else ""
+        return RateLimited(f"{place} is rate limited ({said}){long}", retry_after=wait)
     if status in (408, 409, 425) or not 400 <= status < 500:
         return ServerFailed(f"{place} failed ({said})", retry_after=wait)
     if _CONTEXT.search(" ".join([*sorted(failure.codes), failure.text])):
-        hint = "shorten the prompt, or lower max_completion_tokens"
+        hint = f"shorten the prompt, or {_SHORTER}"
         return RequestRefused(f"{place} has no room for this request ({said})", hint)
     if _LONG_ANSWER.search(failure.text):
-        hint = "lower max_completion_tokens"
-        return RequestRefused(f"{place} does not write answers that long ({said})", hint)
+        return RequestRefused(f"{place} does not write answers that long ({said})", _SHORTER)
     return RequestRefused(f"{place} refused the request ({said})")
 
 

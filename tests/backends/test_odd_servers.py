@@ -176,13 +176,13 @@ async def test_an_address_that_leads_in_circles_is_told(server, shared, interfac
             400,
             "max_tokens is too large: 16384. This model supports at most 4096 completion tokens",
             RequestRefused,
-            "lower max_completion_tokens",
+            "lower `model.max_completion_tokens=N`",
         ),
         (
             400,
             "max_tokens: 16384 > 8192, which is the maximum allowed number of output tokens",
             RequestRefused,
-            "lower max_completion_tokens",
+            "lower `model.max_completion_tokens=N`",
         ),
         (
             400,
@@ -226,3 +226,14 @@ async def test_an_address_may_be_copied_with_slashes_or_with_the_path_of_a_call(
     assert [seen.path for seen in server.seen] == [f"/v1{PATHS[interface]}"]
     async with opened(interface, f"{server.url}/v1") as plain:
         assert plain.fingerprint == backend.fingerprint
+
+
+@pytest.mark.parametrize("interface", INTERFACES)
+@pytest.mark.parametrize(
+    ("seconds", "ending"), [(30, "slow)"), (3000, ", and asks to wait 50 min")]
+)
+async def test_a_wait_that_nobody_sits_out_is_told(server, shared, interface, seconds, ending):
+    answer = Answer(429, told("slow"), {"retry-after": str(seconds)})
+    error = await failed(shared, server, interface, answer)
+    assert error.retry_after == seconds
+    assert error.message.endswith(ending)
