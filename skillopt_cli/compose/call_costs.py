@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from skillopt_cli.backends.chat_agent import render
+from skillopt_cli.backends.metered import Price, unknown
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.ledger import Spent
-from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.skill import SkillDocument, taught_text
 from skillopt_cli.core.task import Task, Usage
 from skillopt_cli.engine.forecast import Range
 from skillopt_cli.ports import Benchmark
@@ -27,8 +28,6 @@ GROWTH = Range(0, 500, 2000)
 WRITTEN: Mapping[Role, Range] = {"optimizer": PROPOSAL, "target": ANSWER, "judge": VERDICT}
 LOOKED_AT = 50
 """Tasks whose lengths stand for those of all."""
-
-Price = Callable[[Usage], float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +87,14 @@ class Costs:
         name: what the role is called.
         other: of a stage whose calls were not measured.
         stages: of those whose were.
+        price: of a call to the model.
     """
 
     name: str
     model: str
     other: Cost
     stages: Mapping[str, Cost] = field(default_factory=dict)
+    price: Price = unknown
 
     @classmethod
     def of_role(
@@ -106,7 +107,7 @@ class Costs:
             measured: by stage; "" for all stages together.
         """
         stages = {s: guess.like(spent, price) for s, spent in measured.items()}
-        return cls(*names, stages.pop("", guess), stages)
+        return cls(*names, stages.pop("", guess), stages, price)
 
     @property
     def unpriced(self) -> bool:
@@ -126,6 +127,11 @@ def target_reads(benchmark: Benchmark, tasks: tuple[Task, ...], skill: SkillDocu
     ]
     mean = sum(lengths) / len(lengths)
     return Range(min(lengths), mean, max(lengths)) * (1 / CHARS_PER_TOKEN)
+
+
+def skill_tokens(skill: SkillDocument, *, by_program: bool) -> int:
+    """Tokens of the skill in every call; a program looks into the files beside it as it likes."""
+    return len(skill.text if by_program else taught_text(skill)) // CHARS_PER_TOKEN
 
 
 def optimizer_reads(prompts: Collection[str], skill: SkillDocument) -> Range:

@@ -21,6 +21,7 @@ from skillopt_cli.compose.call_costs import (
     Cost,
     Costs,
     optimizer_reads,
+    skill_tokens,
     target_reads,
 )
 from skillopt_cli.compose.endpoints import effective, own_settings, roles_of
@@ -82,6 +83,7 @@ class Planned:
         used: what earlier processes of the run used.
         by_program: whether a program attempts the tasks, with any number of calls each.
         earlier: the run it is to be like, which tells no more than was taken from it.
+        skill_tokens: what the seed skill adds to every call.
     """
 
     config: RunConfig
@@ -93,6 +95,7 @@ class Planned:
     used: Use = NOTHING_USED
     by_program: bool = False
     earlier: Earlier | None = None
+    skill_tokens: int = 0
 
     @property
     def unpriced(self) -> list[Role]:
@@ -233,8 +236,9 @@ def planned(
             optimizer_reads(instructions, skill) + (asked + ANSWER) * size + GROWTH
         )
     costs = _costs(config, environment, specs, prompts, earlier)
+    tokens = skill_tokens(skill, by_program=by_program)
     return Planned(
-        config, sizes, assumed, forecast, costs, plan, progress.used, by_program, earlier
+        config, sizes, assumed, forecast, costs, plan, progress.used, by_program, earlier, tokens
     )
 
 

@@ -231,7 +231,7 @@ class RunSection(Section):
     cache_dir: str = ""
     """Folder of a journal shared by several runs; empty keeps it in the run folder."""
     require_improvement: bool = False
-    """Exit with 10 when no candidate beat the seed."""
+    """Exit with 10 when the best skill does not score above the seed on the selection split."""
     executor: Literal["auto", "namespace", "local"] = "auto"
     """Isolate an agent's programs by bubblewrap where it works (auto), or else refuse (namespace);
     local never does."""

@@ -184,7 +184,7 @@ class Indecisive(SkillOptError):
 
 
 class NoImprovement(SkillOptError):
-    """Training finished, `--require-improvement` was given, and no candidate beat the seed."""
+    """Training finished, `--require-improvement` was given, and nothing beat the seed."""
 
     exit_code = 10
 

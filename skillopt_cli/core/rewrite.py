@@ -34,7 +34,8 @@ def rewrite_fault(skill: SkillDocument, rewritten: SkillDocument) -> str:
     """Why a rewritten text, its regions put back, is no candidate; empty when it is one."""
     if not rewritten.has_instructions:
         return "nothing would be left of the skill"
-    if has_open_fence(rewritten.body):
+    # What was open before the rewrite is no sign that it was cut short.
+    if has_open_fence(rewritten.body) and not has_open_fence(skill.body):
         return "the rewrite has an unclosed code fence"
     if words_by_line(rewritten.text) == words_by_line(skill.text):
         return "the rewrite equals the current skill"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 Span = tuple[int, int]
@@ -10,17 +11,17 @@ Miss = Literal["unmatched", "ambiguous", "protected"]
 
 
 def locate(text: str, target: str, guarded: Sequence[Span] = ()) -> Span | tuple[Miss, str]:
-    """Where `target` stands outside the guarded spans if it does so once, else why not."""
+    """Where `target` stands outside the guarded spans if it does so once, else why not.
+
+    A line end is a line end, whether it has a carriage return or not.
+    """
     free: list[Span] = []
     hidden = False
-    at = text.find(target)
-    while at >= 0:
-        end = at + len(target)
+    for at, end in _places(text, target):
         if any(at < stop and end > start for start, stop in guarded):
             hidden = True
         else:
             free.append((at, end))
-        at = text.find(target, at + 1)
     if len(free) == 1:
         return free[0]
     if free:
@@ -28,6 +29,19 @@ def locate(text: str, target: str, guarded: Sequence[Span] = ()) -> Span | tuple
     if hidden:
         return "protected", "the target lies in a protected region"
     return "unmatched", ""
+
+
+def _places(text: str, target: str) -> Iterator[Span]:
+    """Every occurrence, those that overlap included; each ends elsewhere."""
+    # A model hardly ever writes the carriage returns of a text it has read.
+    lines = re.split(r"\r?\n", target)
+    anchor = re.compile(r"\r?\n".join(map(re.escape, lines)))
+    last, found = -1, anchor.search(text)
+    while found:
+        # One that begins with a line end is found with its carriage return, and then without.
+        if found.end() != last:
+            yield found.span()
+        last, found = found.end(), anchor.search(text, found.start() + 1)
 
 
 def spliced(op: str, text: str, content: str, span: Span) -> str:

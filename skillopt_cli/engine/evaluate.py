@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from skillopt_cli.core.errors import Indecisive
-from skillopt_cli.core.events import RolloutFinished, RunStarted
-from skillopt_cli.core.score import Measured
+from skillopt_cli.core.events import CheckpointSaved, DriftAllowed, RolloutFinished, RunStarted
+from skillopt_cli.core.gate import EPSILON, gain
+from skillopt_cli.core.score import Measured, mark
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import Split
 from skillopt_cli.engine.facts import baseline_measured, test_measured
 from skillopt_cli.stages import Run, measure, measure_test
+from skillopt_cli.stages.attempts import rollout_key
 
 
 async def measure_baseline(run: Run, seed: SkillDocument) -> Measured:
@@ -22,13 +26,62 @@ async def measure_baseline(run: Run, seed: SkillDocument) -> Measured:
     """
     baseline = await measure(run, seed, "selection")
     run.emit(baseline_measured(run, baseline))
-    if baseline.coverage < run.rule.min_coverage:
+    return _comparable(run, baseline, "baseline")
+
+
+def drifted(run: Run) -> bool:
+    """Whether changed conditions were allowed since the last checkpoint."""
+    found = False
+    for fact in run.store.facts():
+        if isinstance(fact.event, DriftAllowed | CheckpointSaved):
+            found = isinstance(fact.event, DriftAllowed)
+    return found
+
+
+async def measured_again(run: Run, seed: SkillDocument, state: TrainState) -> TrainState:
+    """The state with marks under present conditions, and the baseline under them.
+
+    Marks on other tasks, of another target or by another scorer could not be compared with those
+    to come. What the journal holds for these conditions costs nothing.
+
+    Raises:
+        Indecisive: too few attempts could be scored to compare anything with them.
+    """
+
+    async def again(label: str, skill: SkillDocument) -> Measured:
+        apart = replace(run, folder=f"measured_again/{label}/")
+        return _comparable(run, await measure(apart, skill, "selection", label), label)
+
+    current = await again("current", state.current.skill)
+    same = state.best.skill == state.current.skill
+    best = current if same else await again("best", state.best.skill)
+    await measure_baseline(run, seed)
+    return replace(state, current=current, best=best)
+
+
+def _comparable(run: Run, measured: Measured, what: str) -> Measured:
+    """What was measured, unless too little of it was for anything to be compared with it."""
+    if measured.coverage < run.rule.min_coverage:
         raise Indecisive(
-            f"only {baseline.scored} of {baseline.n} baseline attempts could be scored"
+            f"only {measured.scored} of {measured.n} {what} attempts could be scored"
             f" (evaluation.min_coverage is {run.rule.min_coverage:g}){most_often(run)}",
             "mend the cause of the broken attempts, then resume: they are tried again",
         )
-    return baseline
+    return measured
+
+
+def beats(run: Run, measured: Measured, seed: SkillDocument) -> bool:
+    """Whether a text scored strictly better on the selection split than the seed did.
+
+    Being another text does not say so: guidance is injected whatever its score. The seed's marks
+    are those in the journal.
+    """
+    known = {
+        task.id: mark(made.score)
+        for task in run.splits["selection"]
+        if (made := run.store.recall(rollout_key(run, seed.sent, task, draw=0), task))
+    }
+    return gain(measured.marks, known, run.metric) > EPSILON
 
 
 async def measure_arms(run: Run, arms: Mapping[str, SkillDocument]) -> dict[str, Measured]:

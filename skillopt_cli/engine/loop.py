@@ -7,7 +7,7 @@ from skillopt_cli.core.gate import gate
 from skillopt_cli.core.plan import StepPlan
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState, lesson_from, stop_reason
-from skillopt_cli.engine.evaluate import measure_baseline
+from skillopt_cli.engine.evaluate import drifted, measure_baseline, measured_again
 from skillopt_cli.engine.facts import step_skipped, step_started
 from skillopt_cli.stages import (
     Run,
@@ -28,6 +28,9 @@ async def train(run: Run, seed: SkillDocument) -> TrainState:
     if state is None:
         baseline = await measure_baseline(run, seed)
         state = TrainState(current=baseline, best=baseline)
+        run.checkpoint(state)
+    elif drifted(run):
+        state = await measured_again(run, seed, state)
         run.checkpoint(state)
 
     for step in run.plan.after(state.done):

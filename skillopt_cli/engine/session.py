@@ -28,7 +28,7 @@ from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import Split
-from skillopt_cli.engine.evaluate import evaluate, measure_arms, most_often
+from skillopt_cli.engine.evaluate import beats, evaluate, measure_arms, most_often
 from skillopt_cli.engine.loop import train
 from skillopt_cli.engine.preflight import (
     check_answers,
@@ -76,7 +76,7 @@ async def train_session(session: Session) -> int:
     async with _opened(session) as run:
         state = await _trained(session)
         await _tested(session, state)
-        code = ending(run, state)
+        code = ending(run, session.seed, state)
         best = state.best.mean(run.metric)
         run.emit(RunFinished(state.done, state.best_step, best, code))
     return code
@@ -136,11 +136,11 @@ async def evaluate_session(session: Session, split: Split) -> Measured:
     return measured
 
 
-def ending(run: Run, state: TrainState) -> int:
+def ending(run: Run, seed: SkillDocument, state: TrainState) -> int:
     """The exit code of a finished training."""
     if state.gates and state.undecided == state.gates:
         return Indecisive.exit_code
-    if run.config.run.require_improvement and state.best_step == 0:
+    if run.config.run.require_improvement and not beats(run, state.best, seed):
         return NoImprovement.exit_code
     return 0
 

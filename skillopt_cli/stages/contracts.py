@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
-from skillopt_cli.core.edits import OP_ALIASES, Edit, Source
+from skillopt_cli.core.edits import OP_ALIASES, OPS, Edit, Source
 from skillopt_cli.core.skill import MARKER
 
 
 def _name_op(value: object) -> object:
-    return OP_ALIASES.get(value.strip().lower(), value) if isinstance(value, str) else value
+    """The operation that is meant; a name that means none stays as it is written."""
+    if not isinstance(value, str):
+        return value
+    name = value.strip().lower().replace("-", "_")
+    name = OP_ALIASES.get(name, name)
+    return name if name in OPS else value
 
 
 def _text(value: object) -> object:
@@ -32,13 +44,31 @@ def _without_markers(value: str) -> str:
     return value
 
 
+def _said(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return value
+
+
 Text = Annotated[str, BeforeValidator(_text)]
+Said = Annotated[str, Field(min_length=1), AfterValidator(_said)]
 
 
 class Contract(BaseModel):
-    """An answer of the optimizer. Unknown keys are ignored: models like to add some."""
+    """An answer of the optimizer.
+
+    Unknown keys are ignored: models like to add some, and to write null for what they leave out.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_nulls(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        optional = {name for name, field in cls.model_fields.items() if not field.is_required()}
+        return {k: v for k, v in value.items() if v is not None or k not in optional}
 
 
 class ProposedEdit(Contract):
@@ -138,11 +168,11 @@ class Guidance(Contract):
     """What the slow update writes into its region."""
 
     reasoning: Text = ""
-    slow_update_content: Annotated[str, Field(min_length=1), AfterValidator(_without_markers)]
+    slow_update_content: Annotated[Said, AfterValidator(_without_markers)]
 
 
 class Notes(Contract):
     """What the optimizer tells its later self."""
 
     reasoning: Text = ""
-    meta_skill_content: Annotated[str, Field(min_length=1)]
+    meta_skill_content: Said

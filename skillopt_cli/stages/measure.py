@@ -10,9 +10,9 @@ from skillopt_cli.stages.attempts import Purpose, attempt_each
 from skillopt_cli.stages.run import Run, announced
 
 
-async def measure(run: Run, skill: SkillDocument, split: Split) -> Measured:
-    """Marks of a skill on a whole split."""
-    return await _in_full(run, skill, split, Purpose("measure", split))
+async def measure(run: Run, skill: SkillDocument, split: Split, label: str = "") -> Measured:
+    """Marks of a skill on a whole split; `label` names what is measured once more."""
+    return await _in_full(run, skill, split, Purpose("measure", split, label))
 
 
 async def measure_against(

@@ -11,10 +11,10 @@ from skillopt_cli.stages.contracts import Contract, FailurePattern, Proposing, T
 
 
 def _lines(value: object) -> object:
-    """Models like to answer one line, or nothing, where a list is asked for."""
+    """Models like to answer one line where a list is asked for."""
     if isinstance(value, str):
         return [line for line in value.splitlines() if line.strip()]
-    return [] if value is None else value
+    return value
 
 
 Lines = Annotated[list[Text], BeforeValidator(_lines)]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import Annotated, TypeVar, cast
+from typing import TypeVar, cast
 
-from pydantic import BeforeValidator, Field, create_model
+from pydantic import Field, create_model
 
 from skillopt_cli.config.sections import OptimizerConfig
 from skillopt_cli.core.edits import Source
@@ -21,14 +21,10 @@ C = TypeVar("C", bound=Contract)
 PROMPT = "skill_aware"
 
 
-def _listed(value: object) -> object:
-    return [] if value is None else value
-
-
 class Noting(Contract):
     """What skill-aware reflection adds to an analyst's answer."""
 
-    appendix_notes: Annotated[list[Text], BeforeValidator(_listed)] = Field(
+    appendix_notes: list[Text] = Field(
         default_factory=list, description="rules the skill states and the model did not follow"
     )
 

@@ -212,6 +212,13 @@ class StepView:
         """Whether the step's candidate became the current skill."""
         return self.gate is not None and self.gate.decision.accepted
 
+    def fate(self, outcome: EditOutcome) -> str:
+        """What became of an edit, in a word for people.
+
+        An applied edit is in the candidate. It was merely tried where that became no skill.
+        """
+        return "tried" if outcome.state == "applied" and not self.accepted else outcome.state
+
     def spent_by(self, role: Role) -> Spent:
         """What a role's calls in this step cost."""
         return self.ledger.by_role(role)

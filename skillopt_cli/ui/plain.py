@@ -155,6 +155,8 @@ def _stage_lines(view: RunView, event: ev.StageStarted) -> Lines:
     if event.stage == "test":
         arm = "" if event.label == "eval" else f"{one_line(event.label).replace('_', ' ')} skill, "
         return (f"Test: {arm}{amount}",)
+    if event.stage == "measure" and event.label:
+        return (f"Measure again: {one_line(event.label)} skill, {amount}",)
     if event.stage == "measure" and event.step == 0:
         return (f"{'Baseline' if view.total_steps else 'Measure'}: {amount}",)
     return (f"{_tag(view, event.step)} Rollout: {amount}",) if event.stage == "rollout" else ()
@@ -202,13 +204,13 @@ def _rate(view: RunView, number: int) -> str:
 
 
 def _outcome_lines(event: ev.CandidateMade) -> Lines:
-    """What became of the chosen edits, when not all of them were applied."""
+    """What became of the chosen edits, when the candidate does not hold all of them."""
     states = Counter(o.state for o in event.outcomes if o.state != "over_budget")
     if set(states) <= {"applied"}:
         return ()
     applied = states.pop("applied", 0)
     rest = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
-    return (f"Applied {applied} of {count(applied + states.total(), 'edit')}: {rest}",)
+    return (f"Tried {applied} of {count(applied + states.total(), 'edit')}: {rest}",)
 
 
 def _result_lines(before: RunView, event: ResultFact) -> Lines:

@@ -8,13 +8,18 @@ from collections.abc import Iterator
 from skillopt_cli.compose.call_costs import ANSWER, GROWTH, PROPOSAL, Cost
 from skillopt_cli.compose.comparison import MEASURED
 from skillopt_cli.compose.planning import Bought, Planned
+from skillopt_cli.core.events import Role
 from skillopt_cli.core.resolution import CHANGED, detectable_gain, least_gain
+from skillopt_cli.core.task import Usage
 from skillopt_cli.core.words import count
 from skillopt_cli.engine.earlier import Earlier
 from skillopt_cli.engine.forecast import Assumptions, Range
+from skillopt_cli.ui.words import dollars
 
 FEW = 20
 """Selection tasks below which their number is worth a warning."""
+LONG = 10_000
+"""Tokens of a seed skill from which its length is worth one: some times what skills mostly have."""
 
 
 def plan_notes(plan: Planned) -> Iterator[str]:
@@ -144,12 +149,30 @@ def warnings(plan: Planned) -> Iterator[str]:
             f"Warning: the selection split has only {count(selection, 'task')}:"
             f" {shown} can be counted on to show"
         )
+    if plan.skill_tokens >= LONG:
+        yield _long_skill(plan)
     for role, name in (plan.earlier.models if plan.earlier else {}).items():
         if role in plan.costs and plan.costs[role].name != name:
             yield f"Warning: the {role} of the earlier run was {name}, not {plan.costs[role].name}"
     for bought in plan.bought():
         if bought.steps < planned:
             yield f"Warning: {_bought_words(bought, planned)}"
+
+
+def _long_skill(plan: Planned) -> str:
+    """What a long seed skill costs, call by call, where that is known and not nothing."""
+    read = Usage(1, plan.skill_tokens, 0)
+    readers: tuple[Role, ...] = ("target", "optimizer")
+    prices = [
+        f"{dollars(usd)} in each of the {role}"
+        for role in readers
+        if role in plan.costs and (usd := plan.costs[role].price(read))
+    ]
+    money = f": {', '.join(prices)}" if prices else ""
+    return (
+        f"Warning: the seed skill is long, about {round(plan.skill_tokens, -3):,} tokens that every"
+        f" call reads{money}"
+    )
 
 
 def _bought_words(bought: Bought, planned: int) -> str:

@@ -55,8 +55,11 @@ Rounds = tuple[Round, ...]
 
 
 def opened(rounds: Rounds, event: StageStarted, *, closing: bool) -> Rounds:
-    """The rounds once a stage began. Outside steps a resumed process begins the same one again."""
-    if event.stage not in KEPT:
+    """The rounds once a stage began. Outside steps a resumed process begins the same one again.
+
+    A text that is measured once more, as changed conditions ask for, has its round already.
+    """
+    if event.stage not in KEPT or (event.stage == "measure" and event.label):
         return rounds
     fresh = Round(event.step, event.stage, event.label, closing)
     if not fresh.step:

@@ -276,6 +276,32 @@ def test_a_tiny_selection_split_is_warned_of() -> None:
     assert not planned()["warnings"]
 
 
+@pytest.mark.parametrize(("chars", "told"), [(39_000, ""), (41_000, "10,000"), (10**6, "250,000")])
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_a_long_seed_skill_is_warned_of(chars: int, told: str, in_folder: bool) -> None:
+    Path("skill").mkdir()
+    line = "- a rule among a great many others\n"
+    text = line * (chars // len(line))
+    # A target that opens no files reads those of a folder with the rest.
+    half = len(text) // 2 if in_folder else len(text)
+    Path("skill/SKILL.md").write_text(text[:half], encoding="utf-8")
+    Path("skill/more.md").write_text(text[half:], encoding="utf-8")
+    named = ("--skill-init", "skill" if in_folder else "skill/SKILL.md")
+    remote = (
+        "--target-backend=openai_compatible",
+        "--target-model=t",
+        "--set=model.base_url=http://x",
+    )
+    prices = "--set=model.prices=[{model: t, input: 2, output: 8}]"
+    warnings = skillopt("plan", "searchqa", *TINY, *named, "--json").json["warnings"]
+    said = f"the seed skill is long, about {told} tokens that every call reads"
+    assert [w for w in warnings if "seed skill" in w] == ([f"Warning: {said}"] if told else [])
+    if told:
+        priced = skillopt("plan", "searchqa", *TINY, *named, *remote, prices, "--json").json
+        usd = "$0.0205" if told == "10,000" else "$0.50"
+        assert f"Warning: {said}: {usd} in each of the target" in priced["warnings"]
+
+
 def test_the_short_form_comes_first_and_never_on_stdout() -> None:
     ended = skillopt("train", "searchqa", *TINY, "--run-id", "a")
     assert ended.err.startswith("Plan: 4 steps, ")

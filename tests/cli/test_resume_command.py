@@ -53,6 +53,9 @@ def test_drift_that_is_allowed_goes_on_and_is_recorded() -> None:
     assert drift["changes"] == ["train.num_epochs: 1 -> 2"]
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     assert summary["drift_allowed"] == drift["changes"]
+    # What is compared from then on was measured under the conditions of now.
+    assert len(events(folder, "baseline_measured")) == 2
+    assert "Measure again: current skill" in ended.err
     assert summary["total_steps"] == 2
     assert calls(folder) > paid
     assert skillopt("resume", folder).code == 0

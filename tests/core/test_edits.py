@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -138,6 +139,33 @@ def test_an_anchor_that_overlaps_itself_is_ambiguous() -> None:
     assert one("a - - - b\n", Edit("replace", "x", "- -"))[1] == "ambiguous"
 
 
+LINES = "# Rules\r\n\r\n- one\r\n- two\n- three\r\n"
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("edit", "text"),
+    [
+        (Edit("replace", "- 1", "- one\n- two"), LINES.replace("- one\r\n- two", "- 1")),
+        (Edit("replace", "- 1", "- two\n- three"), LINES.replace("- two\n- three", "- 1")),
+        (Edit("delete", "", "\n- one\n"), LINES.replace("\r\n- one\r\n", "")),
+        (Edit("delete", "", "- three\n"), LINES.replace("- three\r\n", "")),
+        (Edit("insert_after", "- x\n", "- one\n- two\n"), LINES.replace("two\n", "two\n- x\n")),
+    ],
+)
+def test_an_anchor_matches_lines_whatever_ends_them(edit: Edit, text: str, ends: str) -> None:
+    target = edit.target.replace("\n", ends)
+    assert one(LINES, replace(edit, target=target)) == (text, "applied", "")
+    assert one(LINES + LINES, replace(edit, target=target))[1] == "ambiguous"
+    plain = LINES.replace("\r\n", "\n")
+    assert one(plain, replace(edit, target=target))[:2] == (text.replace("\r\n", "\n"), "applied")
+
+
+def test_half_a_line_end_is_no_line_end() -> None:
+    assert one("a\rb\n", Edit("replace", "x", "a\nb"))[1] == "unmatched"
+    assert one("a\n\nb\n", Edit("replace", "x", "a\nb"))[1] == "unmatched"
+
+
 @pytest.mark.parametrize(
     ("text", "edit"),
     [
@@ -270,10 +298,16 @@ def test_only_an_applied_edit_changes_the_text_and_then_by_its_own_bytes(
         assert len(text) - len(skill.text) - len(edit.content) in (0, 1, 2)
     elif edit.op == "replace":
         assert text.replace(edit.content, "", 1) or not edit.content
-        assert len(text) == len(skill.text) - len(edit.target) + len(edit.content)
         assert edit.content in text
+        assert_gone(skill.text, edit.target, len(text) - len(edit.content))
     else:
-        assert len(text) == len(skill.text) - len(edit.target)
+        assert_gone(skill.text, edit.target, len(text))
+
+
+def assert_gone(before: str, target: str, left: int) -> None:
+    """Just the target is gone, with line ends as the text has them."""
+    returns = min(target.count("\n"), before.count("\r"))
+    assert -target.count("\r") <= len(before) - left - len(target) <= returns
 
 
 @settings(max_examples=100, deadline=None)

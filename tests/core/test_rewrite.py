@@ -159,6 +159,15 @@ def test_a_failed_rewrite_is_invalid_and_changes_nothing(text: str, reason: str)
 
 
 @pytest.mark.parametrize(
+    "body", ["- ```py\n  x = 1\n  ```\n", "# Title\n\n```\nnever closed\n", "~~~\nx\n```\n"]
+)
+def test_a_fence_the_skill_left_open_is_no_fault_of_a_rewrite(body: str) -> None:
+    assert has_open_fence(body)
+    made = adopt(SkillDocument(body), Rewrite(f"{body}- more\n"), EDITS)
+    assert (made.refused, made.skill.text) == ("", f"{body}- more\n")
+
+
+@pytest.mark.parametrize(
     ("text", "is_open"),
     [
         ("```\na\n```\n", False),

@@ -208,12 +208,38 @@ async def test_no_improvement_is_an_error_only_on_request(wanted: str, code: int
     assert ended.log.of(RunFinished)[0].exit_code == code
 
 
-async def test_an_improvement_satisfies_the_request() -> None:
-    class Word(ToyBenchmark):
-        async def score(self, task: Task, attempt: Attempt) -> Score:
-            right = float(attempt.answer == "right")
-            return Score(right, right, "so", ())
+class Word(ToyBenchmark):
+    async def score(self, task: Task, attempt: Attempt) -> Score:
+        right = float(attempt.answer == "right")
+        return Score(right, right, "so", ())
 
+
+@pytest.mark.parametrize(("guided", "code"), [("wrong", 10), ("", 10), ("right", 0)])
+async def test_guidance_is_an_improvement_if_it_scores_better(guided: str, code: int) -> None:
+    """No candidate is accepted, and what the epoch's end injects stands in the best text."""
+
+    def target(request: ChatRequest) -> str:
+        first, last = request.messages[0].content, request.messages[-1].content
+        usual = "right" if len(last) % 2 else "wrong"
+        return (guided or usual) if "GUIDE" in first else usual
+
+    def optimizer(request: ChatRequest) -> str:
+        if request.stage == "slow_update":
+            return json.dumps({"slow_update_content": "GUIDE"})
+        return proposer(request)
+
+    ended = Ended(
+        "run.require_improvement=true",
+        target=FunctionChat(target),
+        optimizer=FunctionChat(optimizer),
+        benchmark=Word(SIZES),
+    )
+    assert await ended.train() == code
+    finished = ended.log.of(RunFinished)[0]
+    assert (finished.exit_code, finished.best_step > 0) == (code, True)
+
+
+async def test_an_improvement_satisfies_the_request() -> None:
     target = FunctionChat(lambda r: "right" if "- advice" in r.messages[0].content else "wrong")
     ended = Ended(
         "run.require_improvement=true",

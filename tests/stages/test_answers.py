@@ -7,9 +7,24 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from skillopt_cli.stages.answers import UnusableAnswer, read_answer
-from skillopt_cli.stages.contracts import FailureAnalysis, Merge, ProposedEdit, Ranking
+from skillopt_cli.stages.contracts import (
+    Consolidation,
+    Contract,
+    FailureAnalysis,
+    FailurePattern,
+    Guidance,
+    Merge,
+    Notes,
+    ProposedEdit,
+    Ranking,
+)
+from skillopt_cli.stages.modes import MODES
+from skillopt_cli.stages.proposals import Rate
+from skillopt_cli.stages.skill_aware import Noting
+from skillopt_cli.stages.skill_files import FiledEdit
 
 DRAFT = '{"edits": [{"op": "append", "content": "- draft"}]}'
 FINAL = '{"reasoning": "r", "edits": [{"op": "append", "content": "- final"}]}'
@@ -108,7 +123,8 @@ def test_half_a_surrogate_pair_is_refused_as_no_text_can_hold_it() -> None:
 @pytest.mark.parametrize(
     ("said", "op"),
     [("add", "append"), (" Remove ", "delete"), ("INSERT", "insert_after"), ("append", "append"),
-     ("update", "replace"), ("transmogrify", "transmogrify")],
+     ("update", "replace"), ("transmogrify", "transmogrify"), ("Append", "append"),
+     (" REPLACE ", "replace"), ("Insert-After", "insert_after"), ("delete", "delete")],
 )  # fmt: skip
 def test_common_names_of_operations_are_understood(said: str, op: str) -> None:  # T14
     assert ProposedEdit.model_validate({"op": said}).edit("failure").op == op
@@ -119,6 +135,41 @@ def test_null_is_an_empty_text_and_other_types_are_faults() -> None:
     assert (edit.content, edit.target) == ("", "")
     with pytest.raises(UnusableAnswer, match=r"edits\.0\.content"):
         read_answer('{"edits": [{"op": "append", "content": ["x"]}]}', Merge)
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [*(c for mode in MODES.values() for c in (*mode.analysis.values(), mode.merge)),
+     FailurePattern, ProposedEdit, FiledEdit, Noting, Rate, Ranking, Consolidation, Guidance,
+     Notes],
+)  # fmt: skip
+def test_null_is_what_was_left_out_and_is_a_fault_where_nothing_may_be(
+    contract: type[Contract],
+) -> None:
+    needed = {
+        "op": "append", "edits": [], "suggestions": [], "new_skill": "x", "failure_type": "x",
+        "learning_rate": 1, "selected_indices": [], "notes": [], "slow_update_content": "x",
+        "meta_skill_content": "x",
+    }  # fmt: skip
+    fields = contract.model_fields
+    least = {name: needed[name] for name, field in fields.items() if field.is_required()}
+    nulls = {name: None for name in fields if name not in least}
+    assert contract.model_validate(least | nulls) == contract.model_validate(least)
+    for name in ("edits", "suggestions", "learning_rate", "selected_indices", "notes"):
+        if name in least:
+            with pytest.raises(ValidationError):
+                contract.model_validate(least | {name: None})
+
+
+@pytest.mark.parametrize(
+    ("contract", "key"), [(Guidance, "slow_update_content"), (Notes, "meta_skill_content")]
+)
+@pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u2028"])
+def test_a_blank_text_is_no_guidance_and_no_notes(
+    contract: type[Contract], key: str, blank: str
+) -> None:
+    with pytest.raises(UnusableAnswer, match=key):
+        read_answer(json.dumps({key: blank}), contract)
 
 
 def test_patterns_are_put_into_words() -> None:

@@ -148,7 +148,9 @@ async def test_an_epoch_that_left_the_skill_as_it_was_attempts_each_task_once() 
     assert before == now != []
 
 
-@pytest.mark.parametrize("bad", ["", "<!-- SLOW_UPDATE_END --> x", "<!-- APPENDIX_START -->"])
+@pytest.mark.parametrize(
+    "bad", ["", " \n", "<!-- SLOW_UPDATE_END --> x", "<!-- APPENDIX_START -->"]
+)
 async def test_unusable_guidance_leaves_the_texts_and_is_announced(bad: str) -> None:
     _, before, after, log = await closed(Adviser(guidance=bad))
     assert (after.current, after.best) == (before.current, before.best)

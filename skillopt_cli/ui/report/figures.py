@@ -28,7 +28,7 @@ _NARROW = 320
 """Pixels a picture has on a telephone."""
 _NONE = "-"
 _TITLES = (
-    *("step", "epoch", "action", "train", "candidate", "in force", "best", "applied", "edits"),
+    *("step", "epoch", "action", "train", "candidate", "in force", "best", "tried", "edits"),
     *("fixed", "broke", "broken", "saved", "calls", "tokens"),
 )
 
@@ -92,16 +92,17 @@ def edits_in_full(step: StepView) -> Iterator[Block]:
     """The step's edits with their whole texts, and what became of each."""
     if not step.outcomes:
         return
-    told = [block for outcome in step.outcomes for block in _edit(outcome)]
+    told = [block for outcome in step.outcomes for block in _edit(step, outcome)]
     yield Details(f"{count(len(step.outcomes), 'edit')} of step {step.number} in full", told)
 
 
-def _edit(outcome: EditOutcome) -> Iterator[Line | Quote]:
+def _edit(step: StepView, outcome: EditOutcome) -> Iterator[Line | Quote]:
     edit = outcome.edit
     reason = f" ({one_line(outcome.reason)})" if outcome.reason else ""
     place = f" in {one_line(edit.file)}" if edit.file else ""
-    style = "green" if outcome.state == "applied" else "yellow"
-    yield Line(f"{outcome.state}{reason}: {one_line(edit.op)}{place}", style)
+    fate = step.fate(outcome)
+    style = {"applied": "green", "tried": ""}.get(fate, "yellow")
+    yield Line(f"{fate}{reason}: {one_line(edit.op)}{place}", style)
     if edit.target:
         yield Line("at this text:")
         yield Quote(edit.target)

@@ -47,7 +47,7 @@ def step_blocks(step: StepView, *, closes_epoch: bool = False) -> Iterator[Block
             yield Line(f"candidate: hard {score(step.gate.hard)}, soft {score(step.gate.soft)}")
     yield from _proposed(step)
     for outcome in step.outcomes:
-        yield Line(_outcome(outcome), "" if outcome.state == "applied" else "yellow")
+        yield Line(_outcome(step, outcome), "" if outcome.state == "applied" else "yellow")
     if step.candidate is not None:
         yield from _rewritten(step.candidate)
     if step.appendix is not None:
@@ -147,7 +147,7 @@ def _tasks(word: str, ids: Sequence[str]) -> str:
     return f"{word} {len(ids)}: {shown}{more}" if ids else f"{word} 0"
 
 
-def _outcome(outcome: EditOutcome) -> str:
+def _outcome(step: StepView, outcome: EditOutcome) -> str:
     reason = f" ({one_line(outcome.reason)})" if outcome.reason else ""
     ground = f" [{outcome.edit.source}, support {outcome.edit.support}]"
-    return f"{outcome.state}{reason}: {edit_words(outcome.edit, _EDIT_LIMIT)}{ground}"
+    return f"{step.fate(outcome)}{reason}: {edit_words(outcome.edit, _EDIT_LIMIT)}{ground}"
