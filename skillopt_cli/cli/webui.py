@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -43,4 +44,11 @@ def webui(
     access = Access(host, port, token or "")
     if not access.local and not access.token:
         access = Access(host, port, secrets.token_urlsafe(24))
-    serve(out_root, access, lambda address: typer.echo(f"open {address}  (Ctrl-C ends it)"))
+    serve(out_root, access, _say)
+
+
+def _say(addresses: Sequence[str]) -> None:
+    here, *elsewhere = addresses
+    typer.echo(f"open {here}  (Ctrl-C ends it)")
+    for address in elsewhere:
+        typer.echo(f"from other machines {address}")

@@ -5,18 +5,18 @@ from __future__ import annotations
 import errno
 import gc
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from types import FrameType
-from urllib.parse import urlencode
 
 import uvicorn
 
 from skillopt_cli.core.errors import UsageError
+from skillopt_cli.web.addresses import addresses
 from skillopt_cli.web.app import application
-from skillopt_cli.web.security import PARAMETER, Access
+from skillopt_cli.web.security import Access
 
 _COLLECT_EACH = 100_000
 """Objects made between two looks for rings of them: each look at long runs would hold up a page,
@@ -25,18 +25,19 @@ PARTING = 2
 """Seconds that pages which are open have for an answer under way when the server stops."""
 
 
-def serve(root: Path, access: Access, say: Callable[[str], None]) -> None:
+def serve(root: Path, access: Access, say: Callable[[Sequence[str]], None]) -> None:
     """Serve the runs below `root` until the process is told to stop.
 
     Args:
-        say: hears the page's address once somebody can open it.
+        say: hears the page's addresses once somebody can open them: that for this machine, and
+            what only other machines need.
 
     Raises:
         UsageError: nobody can listen there.
     """
     gc.set_threshold(_COLLECT_EACH)
     with _bound(access) as listener:
-        port = listener.getsockname()[1]
+        bound, port = listener.getsockname()[:2]
         access = Access(access.host, port, access.token)
         app = application(root, access)
         config = uvicorn.Config(
@@ -50,7 +51,7 @@ def serve(root: Path, access: Access, say: Callable[[str], None]) -> None:
         )
         # Ctrl-C is how it is meant to end: a signal that is passed on afterwards is no fault.
         with suppress(KeyboardInterrupt):
-            say(address(access))
+            say(addresses(access, bound))
             _Server(config, app.state.stopping).run(sockets=[listener])
 
 
@@ -65,13 +66,6 @@ class _Server(uvicorn.Server):
         """Stop, on a signal."""
         self._stopping.set()
         super().handle_exit(sig, frame)
-
-
-def address(access: Access) -> str:
-    """What to open in a browser."""
-    name = f"[{access.host}]" if ":" in access.host else access.host
-    token = f"/?{urlencode({PARAMETER: access.token})}" if access.token else ""
-    return f"http://{name}:{access.port}{token}"
 
 
 def _bound(access: Access) -> socket.socket:

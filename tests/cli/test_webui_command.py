@@ -11,13 +11,15 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 from command_line import refused
 
+from skillopt_cli.web.addresses import address
 from skillopt_cli.web.security import Access
-from skillopt_cli.web.server import address
 from skillopt_cli.web.serving import KINDS, PICTURES
 from skillopt_cli.web.site import ASSETS
 
@@ -64,13 +66,40 @@ def test_ctrl_c_is_its_end_and_no_error() -> None:
     assert (process.returncode, err) == (0, "")
 
 
-def test_beyond_this_machine_it_asks_for_a_token() -> None:
-    with webui("--host", "0.0.0.0") as (_, said):
-        found = re.match(r"open http://0\.0\.0\.0:(\d+)/\?token=([\w-]{20,})  ", said)
+def family_of(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def has_family(host: str) -> bool:
+    try:
+        with socket.socket(family_of(host)) as tried:
+            tried.bind((host, 0))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("host", "here"), [("0.0.0.0", "127.0.0.1"), ("::", "[::1]")])
+def test_beyond_this_machine_it_tells_an_address_that_opens_and_asks_for_a_token(
+    host: str, here: str
+) -> None:
+    if not has_family(host):
+        pytest.skip(f"no address of the kind of {host} here")
+    with webui("--host", host) as (process, said):
+        found = re.match(rf"open (http://{re.escape(here)}:\d+)/\?token=([\w-]{{20,}})  ", said)
         assert found, said
-        url = f"http://127.0.0.1:{found[1]}"
-        assert status(url) == 401
-        assert status(f"{url}/assets/app.js?token={found[2]}x") == 401
+        browser = build_opener(HTTPCookieProcessor())
+        with browser.open(said.split()[1]) as page:
+            assert page.status == 200
+        assert status(found[1]) == 401
+        assert status(f"{found[1]}/assets/app.js?token={found[2]}x") == 401
+        process.terminate()
+        elsewhere, _ = process.communicate(timeout=30)
+    for line in elsewhere.splitlines():
+        told = re.fullmatch(r"from other machines http://(\S+):\d+/\?token=([\w-]+)", line)
+        assert told and told[2] == found[2]
+        at = ip_address(told[1].strip("[]"))
+        assert not (at.is_unspecified or at.is_loopback)
 
 
 def test_a_token_of_ones_own_counts_on_this_machine_too() -> None:
@@ -98,7 +127,7 @@ def test_without_its_packages_it_says_how_to_get_them(monkeypatch: pytest.Monkey
 
 
 def test_an_address_of_version_6_is_written_as_browsers_take_it() -> None:
-    assert address(Access("::1", 80)) == "http://[::1]:80"
+    assert address(Access("::1", 80), "::1") == "http://[::1]:80"
 
 
 def test_pages_and_files_of_the_page_are_part_of_the_package() -> None:

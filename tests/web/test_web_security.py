@@ -12,8 +12,8 @@ import pytest
 from web_rig import client
 
 from skillopt_cli.core.names import safe_name
+from skillopt_cli.web.addresses import address
 from skillopt_cli.web.security import Access
-from skillopt_cli.web.server import address
 
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 RUN = "/runs/searchqa/a"
@@ -97,9 +97,9 @@ def test_the_token_lets_in_and_leaves_the_address(trained: Path) -> None:
 def test_the_address_that_is_told_opens_the_page_whatever_the_token(trained: Path) -> None:
     access = Access("0.0.0.0", 7860, "a+b&c=d#e f%41ü")
     with client(trained, access) as asking:
-        told = address(access)
-        assert told.startswith("http://0.0.0.0:7860/?token=")
-        answer = asking.get(told.removeprefix("http://0.0.0.0:7860"), follow_redirects=False)
+        told = address(access, "127.0.0.1")
+        assert told.startswith("http://127.0.0.1:7860/?token=")
+        answer = asking.get(told.removeprefix("http://127.0.0.1:7860"), follow_redirects=False)
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
