@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping
+from itertools import chain
 from typing import Any
 
 import yaml
@@ -17,6 +18,8 @@ from yaml.nodes import MappingNode, Node, ScalarNode
 _PREFIX = "tag:yaml.org,2002:"
 _NULL = f"{_PREFIX}null"
 _READ = {_NULL, *(f"{_PREFIX}{kind}" for kind in ("bool", "int", "float"))}
+MOST_UNFOLDED = 10_000
+"""Values that the aliases of a document may stand for beyond those that are written there."""
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
@@ -31,6 +34,15 @@ class _Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
 
+    def get_single_node(self) -> Node | None:
+        node = super().get_single_node()
+        if node is not None:
+            known: dict[int, int] = {}
+            if _unfolded(node, known) - len(known) > MOST_UNFOLDED:
+                problem = f"aliases stand for more than {MOST_UNFOLDED:,} values"
+                raise ConstructorError(None, None, problem, node.start_mark)
+        return node
+
     def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
         for key in (key for key, _ in node.value if isinstance(key, ScalarNode)):
@@ -38,6 +50,19 @@ class _Loader(yaml.SafeLoader):
                 raise ConstructorError(None, None, f"`{key.value}` stands twice", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+def _unfolded(node: Node, known: dict[int, int]) -> int:
+    """How many values a node stands for, aliases followed; `known` is what was counted before."""
+    size = known.get(id(node))
+    if size == 0:
+        raise ConstructorError(None, None, "an alias stands in what it names", node.start_mark)
+    if size is None:
+        known[id(node)] = 0
+        parts = chain.from_iterable(node.value) if isinstance(node, MappingNode) else node.value
+        inner = () if isinstance(node, ScalarNode) else parts
+        size = known[id(node)] = 1 + sum(_unfolded(part, known) for part in inner)
+    return size
 
 
 class _WrittenLoader(_Loader):
@@ -73,7 +98,7 @@ def read_yaml(text: str) -> Any:
     """A document whose plain scalars are `Written`; quoted ones are ordinary texts.
 
     Raises:
-        yaml.YAMLError: it is no YAML, or a mapping holds a key twice.
+        yaml.YAMLError: it is no YAML, a mapping holds a key twice, or aliases stand for too much.
     """
     return _loaded(text, _WrittenLoader)
 

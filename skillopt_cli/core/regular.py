@@ -25,10 +25,20 @@ def open_regular(path: Path, mode: Literal["rb", "ab"] = "rb") -> BinaryIO:
     return file
 
 
-def read_regular(path: Path) -> bytes:
-    """What a file holds; raises as `open_regular` does."""
+def read_regular(path: Path, most: int | None = None) -> bytes:
+    """What a file holds.
+
+    Args:
+        most: bytes it may hold.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or holds more.
+    """
     with open_regular(path) as file:
-        return file.read()
+        found = file.read() if most is None else file.read(most + 1)
+    if most is not None and len(found) > most:
+        raise OSError(errno.EFBIG, f"it holds more than {most // 1000:,} kB", str(path))
+    return found
 
 
 def _at_once(name: str, flags: int) -> int:

@@ -7,6 +7,7 @@ import gc
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -51,16 +52,24 @@ def serve(root: Path, access: Access, say: Callable[[Sequence[str]], None]) -> N
         )
         # Ctrl-C is how it is meant to end: a signal that is passed on afterwards is no fault.
         with suppress(KeyboardInterrupt):
-            say(addresses(access, bound))
-            _Server(config, app.state.stopping).run(sockets=[listener])
+            told = partial(say, addresses(access, bound))
+            _Server(config, app.state.stopping, told).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
     """A server that tells open streams when it is to stop; they would keep it from stopping."""
 
-    def __init__(self, config: uvicorn.Config, stopping: Event) -> None:
+    def __init__(
+        self, config: uvicorn.Config, stopping: Event, started: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._stopping = stopping
+        self._started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so: from here on signals are heard."""
+        await super().startup(sockets)
+        self._started()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop, on a signal."""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillopt_cli.config.scalars import (
+    MOST_UNFOLDED,
     Written,
     dump_yaml,
     read_value,
@@ -100,3 +101,21 @@ def test_what_is_dumped_is_read_back(values: dict[str, Any]) -> None:
     found = {key: settle_written(value) for key, value in read_yaml(dump_yaml(values)).items()}
     assert found == values
     assert [type(v) for v in found.values()] == [type(v) for v in values.values()]
+
+
+def test_aliases_and_merges_are_followed_as_far_as_they_are_few() -> None:
+    text = "base: &base {a: 1, b: [1, 2]}\nx: {<<: *base, a: 2}\ny: *base\n"
+    base = {"a": 1, "b": [1, 2]}
+    assert settle_written(read_yaml(text)) == {"base": base, "x": {**base, "a": 2}, "y": base}
+    few = f"a: &a [{', '.join('1' * 99)}]\nb: [{', '.join(['*a'] * (MOST_UNFOLDED // 100))}]\n"
+    assert len(read_yaml(few)["b"]) == MOST_UNFOLDED // 100
+    with pytest.raises(yaml.YAMLError, match="aliases stand for more than"):
+        read_yaml(few + "c: *a\n")
+    # What is written out is as long as its file.
+    assert len(read_yaml(f"[{', '.join('1' * 2 * MOST_UNFOLDED)}]")) == 2 * MOST_UNFOLDED
+
+
+def test_an_alias_in_what_it_names_is_refused() -> None:
+    for text in ("a: &a [*a]", "&a {b: {c: *a}}", "&a {*a : 1}"):
+        with pytest.raises(yaml.YAMLError):
+            read_yaml(text)

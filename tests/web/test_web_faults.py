@@ -99,6 +99,45 @@ def test_a_pipe_in_the_place_of_any_other_file_holds_nobody_up(web: TestClient, 
     assert web.get(RUN).status_code == 404
 
 
+BOMB = "a0: &a0 [1, 2, 3, 4, 5, 6, 7, 8, 9]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 20)
+)
+MERGED = "a0: &a0 {x: 1}\n" + "".join(
+    f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}], k{n}: 1}}\n" for n in range(1, 20)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("config.yaml", BOMB, "aliases stand for more than 10,000 values"),
+        ("config.yaml", MERGED, "aliases stand for more than 10,000 values"),
+        ("config.yaml", "a: &a [*a]\n", "an alias stands in what it names"),
+        ("config.yaml", "a: 1\n" * 10_000_000, "it holds more than 100 kB"),
+        ("config.yaml", "[" * 50_000, "lies too deep"),
+        ("sources.json", "[" * 50_000, "cannot be read"),
+        ("sources.json", " " * 50_000_000, "it holds more than 1,000 kB"),
+        ("manifest.json", "[" * 25_000_000, "it holds more than 20,000 kB"),
+    ],
+)
+def test_settings_without_end_hold_up_no_page(
+    web: TestClient, run: Path, name: str, text: str, said: str
+) -> None:
+    (run / name).write_text(text, encoding="utf-8")
+    answer = web.get(f"{RUN}/settings")
+    assert (answer.status_code, said in answer.text) == (422, True), answer.text
+    assert web.get("/").status_code == 200
+
+
+@pytest.mark.parametrize("text", ["[]", "1", '{"versions": [1]}', '{"versions": "1"}'])
+def test_a_manifest_of_another_form_hides_no_settings(
+    web: TestClient, run: Path, text: str
+) -> None:
+    (run / "manifest.json").write_text(text, encoding="utf-8")
+    answer = web.get(f"{RUN}/settings")
+    assert answer.status_code == 200 and "train.batch_size" in answer.text
+
+
 @pytest.mark.parametrize("name", ["console.log", "run.lock"])
 def test_a_run_with_a_pipe_in_the_place_of_a_file_is_not_taken_up(run: Path, name: str) -> None:
     pipe_at(run / name)

@@ -13,10 +13,14 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import DEFAULT, flatten
 from skillopt_cli.config.scalars import read_yaml, settle_written
 from skillopt_cli.core.errors import DataError
+from skillopt_cli.core.regular import read_regular
 from skillopt_cli.web.pages.framed import framed
 from skillopt_cli.web.places import Missing
 from skillopt_cli.web.runs import Seen
 from skillopt_cli.web.site import Page, Site, named
+
+MOST_BYTES = {CONFIG: 100_000, SOURCES: 1_000_000, MANIFEST: 20_000_000}
+"""Of the files that the page reads. YAML takes long, and ours are some kilobytes."""
 
 
 def page(site: Site, request: Request) -> Page:
@@ -35,14 +39,14 @@ def page(site: Site, request: Request) -> Page:
         for key, value in values.items()
         if value not in (None, {})
     ]
-    manifest = _mapping(site, seen, MANIFEST)
+    versions = _mapping(site, seen, MANIFEST).get("versions")
     return framed(
         seen,
         "settings.html",
         "Settings",
         rows=rows,
         known=bool(sources),
-        versions=manifest.get("versions", {}),
+        versions=versions if isinstance(versions, dict) else {},
         models=seen.view.preflight,
         drift=seen.view.drift,
     )
@@ -51,13 +55,12 @@ def page(site: Site, request: Request) -> Page:
 def _mapping(site: Site, seen: Seen, file: str) -> dict[str, Any]:
     """A file of settings as a mapping, empty where there is no such file."""
     try:
-        text = site.outputs.file(seen.name, file).read_text(encoding="utf-8")
+        path = site.outputs.file(seen.name, file)
+        text = read_regular(path, MOST_BYTES[file]).decode()
+        found = settle_written(read_yaml(text)) if file == CONFIG else json.loads(text)
     except Missing:
         return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} cannot be read: {error}", "restore it from a copy") from error
-    try:
-        found = settle_written(read_yaml(text)) if file == CONFIG else json.loads(text)
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise DataError(f"{file} cannot be read: {error}", "restore it from a copy") from error
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        why = (isinstance(error, OSError) and error.strerror) or error
+        raise DataError(f"{file} cannot be read: {why}", "restore it from a copy") from error
     return found if isinstance(found, dict) else {}
