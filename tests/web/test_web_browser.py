@@ -97,7 +97,11 @@ def test_a_run_at_work_is_for_everybody(tab: Callable[..., Tab], held: Path, wid
             opened.open(f"/runs/searchqa/held{path}")
             assert opened.page.evaluate(CLIPPED) == [], path
             assert serious(axe, opened.page) == [], path
+        # Its first step is at work, and not recorded: the list counts as the run's page does.
+        opened.open("/")
+        opened.page.locator("td[data-title=Steps]", has_text="0 of 4").wait_for()
         opened.open("/runs/searchqa/held")
+        wait_for_text(opened.page.locator("#part-told"), "0 of 4 steps recorded")
         wait_for_text(opened.page.locator("#part-told"), "paused with its edits chosen")
         opened.open("/runs/searchqa/held/steps/1")
         # A log that is still being read is told bit by bit.
