@@ -70,9 +70,15 @@ def pause(
 
 
 @app.command("resume")
-def resume(context: typer.Context, json: JsonOption = False) -> None:
+def resume(
+    context: typer.Context,
+    at: Annotated[
+        At, typer.Option(help="edits: only take back the pause that is planned there.")
+    ] = At.now,
+    json: JsonOption = False,
+) -> None:
     """Go on after a pause, or take a planned one back."""
-    _asked(client.resume(context.obj()), as_json=json)
+    _asked(client.resume(context.obj(), "edits" if at is At.edits else "now"), as_json=json)
 
 
 @app.command("stop")

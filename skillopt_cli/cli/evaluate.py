@@ -65,9 +65,9 @@ def evaluate(
     wishes = replace(wishes, roles=("target",), example=EXAMPLE)
     resolved = settled(wishes, environment, replay)
     config = resolved.config
-    order = taped(
-        Order(config, environment, sources=resolved.sources, skill=document), record, replay
-    )
+    source = str(path) if path else ""
+    order = Order(config, environment, sources=resolved.sources, skill=document, skill_from=source)
+    order = taped(order, record, replay)
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)

@@ -54,6 +54,7 @@ class Order:
         observers: displays and trackers; they cannot steer or break the run.
         sources: where the settings come from that are no defaults, by dotted key.
         skill: the skill to evaluate; None trains, from the configured seed.
+        skill_from: where that was read; empty for an empty skill.
         allow_drift: go on although conditions changed.
         record: where to write the calls that were used, when the run ends.
         replay: the recording to answer every call from, in the place of models.
@@ -65,6 +66,7 @@ class Order:
     observers: Sequence[Subscriber] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     skill: SkillDocument | None = None
+    skill_from: str = ""
     allow_drift: bool = False
     record: Path | None = None
     replay: Path | None = None
@@ -279,6 +281,8 @@ def _started(folder: Path, run: Run, order: Order, models: Models) -> RunStarted
         recorded=run.recorded(state) if state else None,
         limits=_limits(run.config, training),
         judge=models.names.get("judge", ""),
+        skill=order.skill_from if order.skill else None,
+        skill_title=order.skill.title if order.skill else "",
     )
 
 

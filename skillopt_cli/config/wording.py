@@ -21,6 +21,9 @@ from skillopt_cli.config.synonyms import ours
 CLASH = "clash"
 """Type of a fault that lies in several settings of a section together."""
 
+MEANING = "it means: "
+"""Begins a hint that says what a setting is for."""
+
 _SENTENCES = {
     "missing": " is missing",
     "extra_forbidden": " is not known",
@@ -109,7 +112,7 @@ def advice(fault: ErrorDetails, model: type[BaseModel]) -> str:
     field = _field(model, fault["loc"])
     about = " ".join((field.description or "").split()) if field else ""
     first = re.split(r"(?<=[a-z)])\. ", about, maxsplit=1)[0].removesuffix(".")
-    return f"it means: {first}" if first else ""
+    return f"{MEANING}{first}" if first else ""
 
 
 def names_within(model: type[BaseModel], place: Sequence[int | str]) -> list[str]:

@@ -29,9 +29,9 @@ async def pause(folder: Path, at: PausePoint = "now") -> Answer:
     return await send(folder, commands.Pause(at))
 
 
-async def resume(folder: Path) -> Answer:
-    """Let a paused run go on, or take the plan of a pause back."""
-    return await send(folder, commands.Resume())
+async def resume(folder: Path, at: PausePoint = "now") -> Answer:
+    """Let a paused run go on, or take the plan of a pause back; at "edits" only the latter."""
+    return await send(folder, commands.Resume(at))
 
 
 async def stop(folder: Path) -> Answer:

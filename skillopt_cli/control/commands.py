@@ -39,8 +39,9 @@ class Pause:
 @_STRICT
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Go on after a pause."""
+    """Go on after a pause, or take back one that is planned; `at` "edits" only the latter."""
 
+    at: PausePoint = "now"
     command: Literal["resume"] = "resume"
 
 

@@ -24,6 +24,7 @@ _PAIR = re.compile(
     r"<!--\s*\1_END\s*-->",
     re.DOTALL,
 )
+_LONGEST_TITLE = 100
 _BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)+")
 
 
@@ -69,6 +70,13 @@ class SkillDocument:
             return own
         files = [[file.path, file.digest, file.executable] for file in self.folder.files]
         return hashlib.sha256(json.dumps([own, files]).encode()).hexdigest()
+
+    @property
+    def title(self) -> str:
+        """Its first line that says something, in plain letters; empty where none does."""
+        rest = MARKER.sub("", _FRONT_MATTER.sub("", self.text, count=1))
+        lines = (line.strip().lstrip("#").strip() for line in rest.splitlines())
+        return next(filter(None, lines), "")[:_LONGEST_TITLE]
 
     @property
     def texts(self) -> Mapping[str, str]:

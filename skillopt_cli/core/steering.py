@@ -13,6 +13,7 @@ from skillopt_cli.core.edits import Edit, EditOutcome
 from skillopt_cli.core.events import (
     EditVetoed,
     HintGiven,
+    PauseDropped,
     PausePlanned,
     RunContinued,
     RunEvent,
@@ -63,11 +64,13 @@ class Steering:
                 return self.at_rest
             case PausePlanned():
                 return replace(self, planned=True)
+            case PauseDropped():
+                return replace(self, planned=False)
             case RunPaused(at=at):
                 return replace(self, planned=self.planned and at == "now", paused=at)
             case RunContinued():
                 # A pause that is planned on top of another outlives that one.
-                return replace(self, planned=self.planned and self.paused is not None, paused=None)
+                return replace(self, paused=None)
             case StopRequested():
                 return replace(self, stopping=True)
             case HintGiven():

@@ -18,6 +18,7 @@ from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import (
     EditVetoed,
     HintGiven,
+    PauseDropped,
     PausePlanned,
     RunContinued,
     RunEvent,
@@ -124,8 +125,8 @@ class Controller:
                 said = ""
             case commands.Pause(at=at):
                 said = self._pause(at)
-            case commands.Resume():
-                said = self._resume()
+            case commands.Resume(at=at):
+                said = self._resume(at)
             case commands.Stop():
                 said = self._stop()
             case commands.Set(key=key, value=value):
@@ -160,7 +161,7 @@ class Controller:
             return "paused: calls in flight end, no other begins"
         if self._steering.planned:
             raise UsageError(
-                "a pause is planned already", "`skillopt ctl RUN resume` takes it back"
+                "a pause is planned already", "`skillopt ctl RUN resume --at edits` takes it back"
             )
         if not self._course.total:
             raise UsageError("an evaluation chooses no edits", "pause it as it is")
@@ -172,17 +173,18 @@ class Controller:
         self._levers.doors.hold()
         self._levers.budget.hold()
 
-    def _resume(self) -> str:
-        if self._steering.paused is None and not self._steering.planned:
-            raise UsageError(
-                "the run is not paused", "`skillopt ctl RUN status` says how it stands"
-            )
-        held = self._steering.paused is not None
+    def _resume(self, at: PausePoint) -> str:
+        if at == "edits" or self._steering.paused is None:
+            if not self._steering.planned:
+                what = "no pause is planned" if at == "edits" else "the run is not paused"
+                raise UsageError(what, "`skillopt ctl RUN status` says how it stands")
+            self._tell(PauseDropped())
+            return "the planned pause is taken back"
         self._tell(RunContinued())
         self._levers.budget.go_on()
         self._levers.doors.release()
         self._news.set()
-        return "the run goes on" if held else "the planned pause is taken back"
+        return "the run goes on"
 
     def _stop(self) -> str:
         if not self._steering.stopping:

@@ -31,6 +31,14 @@ def models_words(run: RunStarted) -> str:
     return ", ".join(f"{role} {one_line(name)}" for role, name in roles.items() if name)
 
 
+def skill_words(run: RunStarted) -> str:
+    """The skill that an evaluation measures, with its first line; empty where it is not known."""
+    if run.skill is None:
+        return ""
+    title = f" ({one_line(run.skill_title)})" if run.skill_title else ""
+    return f"{one_line(run.skill)}{title}" if run.skill else "an empty text"
+
+
 def luck_note(run: RunStarted) -> str:
     """What a small selection split can resolve, and where to read more; empty for a larger one."""
     n = run.n_selection

@@ -36,6 +36,7 @@ StepFact = (
 )
 ControlFact = (
     ev.PausePlanned
+    | ev.PauseDropped
     | ev.RunPaused
     | ev.RunContinued
     | ev.StopRequested

@@ -85,9 +85,9 @@ def _empty(folder: Path) -> Row:
 
 
 def steps_cell(row: Row) -> str:
-    """How many of the planned steps are done; `eval` for an evaluation."""
+    """How many of the planned steps are recorded; `eval` for an evaluation."""
     planned = row["planned_steps"]
-    return "eval" if row["evaluated"] else f"{row['total_steps']}/{planned}" if planned else "-"
+    return "eval" if row["evaluated"] else f"{row['total_steps']} of {planned}" if planned else "-"
 
 
 def selection_cell(row: Row) -> str:

@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from skillopt_cli.core.events import RunFailed
-from skillopt_cli.ui.data import luck_note, models_words, used_words
+from skillopt_cli.ui.data import luck_note, models_words, skill_words, used_words
 from skillopt_cli.ui.ending import ending_lines, metric_label
 from skillopt_cli.ui.limits import width_words
 from skillopt_cli.ui.pictures import sparkline
@@ -121,6 +121,8 @@ def _facts(view: RunView, *, roomy: bool) -> Iterator[Text]:
         yield line(("tasks   ", "dim"), used)
     if note := luck_note(run):
         yield line(("note    ", "dim"), (note, "yellow"))
+    if skill := skill_words(run):
+        yield line(("skill   ", "dim"), skill)
     yield line(("models  ", "dim"), models_words(run))
     if run.limits and roomy:
         yield line(("limits  ", "dim"), width_words(run.limits))

@@ -18,7 +18,7 @@ from collections import Counter
 from typing import TextIO, assert_never
 
 from skillopt_cli.core import events as ev
-from skillopt_cli.ui.data import data_words, luck_note, models_words
+from skillopt_cli.ui.data import data_words, luck_note, models_words, skill_words
 from skillopt_cli.ui.ending import ending_lines
 from skillopt_cli.ui.epoch import epoch_lines
 from skillopt_cli.ui.folding import apply
@@ -127,6 +127,7 @@ def _start_lines(event: ev.RunStarted) -> Lines:
         f"Data: {data_words(event)}",
         f"Run: {one_line(event.benchmark)} {one_line(event.run_id)}{plan}, "
         f"gate metric {one_line(event.metric)}",
+        *((f"Skill: {skill}",) if (skill := skill_words(event)) else ()),
         f"Models: {models_words(event)}",
         *((f"Limits: {limits_words(event.limits)}",) if event.limits else ()),
         *((f"Note: {note}",) if (note := luck_note(event)) else ()),

@@ -18,6 +18,8 @@ def control_lines(event: ControlFact) -> tuple[str, ...]:
     match event:
         case ev.PausePlanned():
             said = "will pause when edits are chosen"
+        case ev.PauseDropped():
+            said = "the planned pause is taken back"
         case ev.RunPaused(at="edits"):
             said = "paused, edits can be vetoed now; `skillopt ctl RUN resume` goes on"
         case ev.RunPaused():

@@ -86,6 +86,8 @@ def _identity(view: RunView) -> Document:
         "target": run.target if run else None,
         "judge": (run.judge or None) if run else None,
         "gate_metric": run.metric if run else None,
+        "skill": run.skill if run else None,
+        "skill_title": (run.skill_title or None) if run else None,
     }
 
 

@@ -11,9 +11,10 @@ from skillopt_cli.compose.planning import Planned, planned
 from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.compose.settings import settle
 from skillopt_cli.config import RunConfig
+from skillopt_cli.config.wording import MEANING
 from skillopt_cli.core.errors import SkillOptError, UsageError
 from skillopt_cli.plugins import BENCHMARKS, names
-from skillopt_cli.web.form import BENCHMARK, RUN_ID, Given, keys_in
+from skillopt_cli.web.form import BENCHMARK, RUN_ID, SOURCE, Given, keys_in
 
 MOST = 20
 """Mistakes that are looked for."""
@@ -39,10 +40,11 @@ class Wrong:
         place = next(iter(named), "")
         return cls(error, BENCHMARK if place == "env.name" else place)
 
-    def hidden(self, secrets: Secrets) -> Wrong:
-        """The same without any key in its words."""
-        said = SkillOptError(secrets.hide(self.error.message), secrets.hide(self.error.hint))
-        return replace(self, error=said)
+    def shown(self, secrets: Secrets) -> Wrong:
+        """The same in words for the page: without any key, and without what stands there anyway."""
+        message = self.error.message.replace(f" ({SOURCE})", "")
+        hint = "" if self.error.hint.startswith(MEANING) else self.error.hint
+        return replace(self, error=SkillOptError(secrets.hide(message), secrets.hide(hint)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ FIXED = ("env.name", "env.out_root", "run.display")
 """Settings that the page decides: the benchmark has its own field, runs go where it looks."""
 RUN_ID = "run_id"
 BENCHMARK = "benchmark"
+SOURCE = "the form"
+"""Where what was typed comes from."""
 PREFIX = "set:"
 """Before the key of a setting in the name of its field."""
 _KEY = re.compile(r"[a-z_]+(?:\.[a-z0-9_]+)+\Z")
@@ -112,7 +114,7 @@ class Given:
             benchmark=self.benchmark,
             preset=self.preset,
             flags={"env.out_root": str(root), "run.display": "plain"},
-            layers=assignment_layers(self.assignments, "the form"),
+            layers=assignment_layers(self.assignments, SOURCE),
             roles=roles,
         )
 

@@ -18,6 +18,7 @@ from skillopt_cli.core.regular import open_regular, read_regular
 from skillopt_cli.store.files import EVENTS
 from skillopt_cli.store.lock import LOCK_FILE
 from skillopt_cli.ui.printed import last_error, printed_since
+from skillopt_cli.web.form import SOURCE
 
 LOG = "console.log"
 """In the run folder: what the process printed."""
@@ -108,7 +109,7 @@ def _ended(code: int, log: Path, began: int, folder: Path) -> SkillOptError:
         log.unlink()
     if (error := last_error(text)) is not None:
         # It was told to a shell, and is shown beside fields.
-        said = error.message.replace("flag --set", "the form")
+        said = error.message.replace("flag --set", SOURCE)
         return SkillOptError(said, in_form(error.hint))
     last = " ".join(text.split()[-40:]) or "nothing"
     return SkillOptError(f"the run ended before it began, with code {code}", f"it printed: {last}")

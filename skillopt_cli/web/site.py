@@ -14,6 +14,7 @@ from threading import Event
 from typing import Any
 
 from jinja2 import Environment
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -26,6 +27,7 @@ from skillopt_cli.web.security import Access
 from skillopt_cli.web.told import Told
 
 ASSETS = files(__package__).joinpath("assets")
+_JOINT = re.compile(r"([/_.-])(?=[^/_.-])")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
@@ -84,6 +86,7 @@ def _templates() -> Environment:
     made.filters |= {
         "score": score,
         "one_line": one_line,
+        "name": breakable,
         "count": count,
         "duration": duration,
         "edit_words": lambda edit: edit_words(edit, 200),
@@ -108,6 +111,11 @@ def moment(time: float | None) -> str:
     if not time:
         return "-"
     return datetime.fromtimestamp(time, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def breakable(name: str) -> Markup:
+    """A name that a narrow place may break where its parts end, and only there if that will do."""
+    return Markup(_JOINT.sub(r"\1<wbr>", str(escape(one_line(name)))))
 
 
 def count_of(values: Sequence[object] | None) -> int:

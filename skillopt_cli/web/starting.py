@@ -43,14 +43,14 @@ def act(site: Site, request: Request, form: Posted) -> Page | Response:
         return _page(site, given, wrong=[Wrong(STALE)])
     found = checked(given, site.outputs.root, environment)
     if found.wrong:
-        return _page(site, given, wrong=[wrong.hidden(secrets) for wrong in found.wrong])
+        return _page(site, given, wrong=[wrong.shown(secrets) for wrong in found.wrong])
     if wish != "start" or form["planned"] != given.mark:
         plan = _shown(site, given, found) | {"outdated": wish == "start"}
         return _page(site, given, plan=plan)
     try:
         name = _started(site, given)
     except SkillOptError as error:
-        return _page(site, given, wrong=[Wrong.of(error, given).hidden(secrets)])
+        return _page(site, given, wrong=[Wrong.of(error, given).shown(secrets)])
     return RedirectResponse(name.url, status_code=303)
 
 

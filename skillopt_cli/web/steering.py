@@ -60,6 +60,8 @@ def _command(folder: Path, form: Posted) -> Coroutine[Any, Any, Answer]:
             return client.pause(folder, "edits")
         case "resume":
             return client.resume(folder)
+        case "drop_pause":
+            return client.resume(folder, "edits")
         case "stop":
             return client.stop(folder)
         case "set":

@@ -129,6 +129,13 @@ def test_pause_resume_set_and_stop() -> None:
         assert (shown["paused"], shown["max_concurrency"]) == ("now", 8)
         assert shown["caps"] == {"max_usd": 2.5}
         refused(2, "ctl", "a", "pause")
+        ctl("a", "pause", "--at", "edits")
+        assert "taken back" in ctl("a", "resume", "--at", "edits")
+        shown = status("a")
+        assert (shown["paused"], shown["pause_planned"]) == ("now", False)
+        assert refused(2, "ctl", "a", "resume", "--at", "edits").error.endswith(
+            "no pause is planned"
+        )
         refused(2, "ctl", "a", "set", "train.seed=3")
         assert skillopt("ctl", "a", "set", "run.max_usd=much").code == 2
         assert "goes on" in ctl("a", "resume")

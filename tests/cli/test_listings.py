@@ -130,7 +130,7 @@ def test_runs_are_listed_with_status_scores_and_n() -> None:
         "outputs/searchqa/e",
     ]
     assert "finished" in lines[1]
-    assert "1/1" in lines[1]
+    assert "1 of 1" in lines[1]
     assert "(n=4)" in lines[1]
     assert "(n=3)" in lines[1]
     assert "eval" in lines[2]

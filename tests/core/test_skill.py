@@ -109,3 +109,18 @@ def test_documents_are_equal_exactly_when_their_digests_are(a: str, b: str) -> N
     one, other = SkillDocument(a), SkillDocument(b)
     assert (one == other) == (one.digest == other.digest) == (a == b)
     assert str(one) == a
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# Answer briefly\n\nAs you can.\n", "Answer briefly"),
+        ("---\nname: x\n---\n\n<!-- APPENDIX_START -->\n<!-- APPENDIX_END -->\n ##  Two \n", "Two"),
+        ("plain words\n", "plain words"),
+        ("\n#\n\n", ""),
+        ("", ""),
+        ("x" * 500, "x" * 100),
+    ],
+)
+def test_the_title_is_the_first_line_that_says_something(text: str, title: str) -> None:
+    assert SkillDocument(text).title == title

@@ -9,6 +9,7 @@ from skillopt_cli.core.edits import Edit, EditOutcome
 from skillopt_cli.core.events import (
     EditVetoed,
     HintGiven,
+    PauseDropped,
     PausePlanned,
     RunContinued,
     RunEvent,
@@ -52,7 +53,9 @@ def test_a_pause_ends_by_going_on_by_an_ending_and_by_a_new_process() -> None:
 def test_a_planned_pause_outlives_another_and_is_used_up_where_it_takes_hold() -> None:
     assert told(RunPaused(1, "now"), PausePlanned(), RunContinued()).planned
     assert told(PausePlanned(), RunPaused(1, "now"), RunContinued()).planned
-    assert not told(PausePlanned(), RunContinued()).planned
+    assert not told(PausePlanned(), PauseDropped()).planned
+    dropped = told(RunPaused(1, "now"), PausePlanned(), PauseDropped())
+    assert (dropped.planned, dropped.paused) == (False, "now")
     assert not told(PausePlanned(), RunPaused(1, "edits")).planned
 
 

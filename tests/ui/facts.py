@@ -337,6 +337,7 @@ def steered() -> list[ev.RunEvent]:
         ev.HintGiven(2, "mind\nthe units"),
         ev.SettingChanged("run.max_usd", None, 2.5),
         ev.PausePlanned(),
+        ev.PauseDropped(),
         ev.RunPaused(1, "edits"),
         ev.EditVetoed(1, 2, COPY, "too long"),
         ev.RunContinued(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,6 +37,22 @@ CLIPPED = """
 }).map((one) => one.outerHTML.slice(0, 120))
 """
 """Elements that reach beyond the screen, other than in a place that can be scrolled."""
+LINES = """
+(link) => {
+    const lines = [], letter = document.createRange();
+    let top = null;
+    for (const node of link.childNodes) for (let i = 0; i < (node.data ?? "").length; i++) {
+        letter.setStart(node, i);
+        letter.setEnd(node, i + 1);
+        const at = letter.getBoundingClientRect().top;
+        if (at !== top) lines.push("");
+        top = at;
+        lines[lines.length - 1] += node.data[i];
+    }
+    return lines;
+}
+"""
+"""The lines in which a link is set."""
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +114,11 @@ def test_a_run_at_work_is_for_everybody(tab: Callable[..., Tab], held: Path, wid
             opened.open(f"/runs/searchqa/held{path}")
             assert opened.page.evaluate(CLIPPED) == [], path
             assert serious(axe, opened.page) == [], path
+        # Its first step is at work, and not recorded: the list counts as the run's page does.
+        opened.open("/")
+        opened.page.locator("td[data-title=Steps]", has_text="0 of 4").wait_for()
         opened.open("/runs/searchqa/held")
+        wait_for_text(opened.page.locator("#part-told"), "0 of 4 steps recorded")
         wait_for_text(opened.page.locator("#part-told"), "paused with its edits chosen")
         opened.open("/runs/searchqa/held/steps/1")
         # A log that is still being read is told bit by bit.
@@ -116,6 +137,21 @@ def test_from_the_list_to_a_trajectory(tab: Callable[..., Tab], address: str) ->
     page.get_by_role("link", name="seed skill").click()
     page.get_by_role("region", name="Turn 1: system").wait_for()
     page.get_by_role("heading", name="Answer").wait_for()
+
+
+def test_names_of_runs_break_where_their_parts_end(
+    tab: Callable[..., Tab], tmp_path: Path, trained: Path
+) -> None:
+    name = "2026-01-31_learning-rate_of_eight_with_cosine"
+    shutil.copytree(trained / "searchqa/a", tmp_path / "outputs/searchqa" / name)
+    with served(tmp_path / "outputs") as address:
+        opened = tab(address, viewport={"width": 800, "height": 900})
+        opened.open("/")
+        link = opened.page.get_by_role("link", name=f"searchqa/{name}", exact=True)
+        assert link.inner_text() == f"searchqa/{name}"
+        lines = link.evaluate(LINES)
+        assert len(lines) > 1
+        assert all(line[-1] in "/-_" for line in lines[:-1]), lines
 
 
 def test_any_two_texts_can_be_compared(tab: Callable[..., Tab], address: str) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import pytest
 import yaml
 from command_line import SMALLEST, skillopt
+from dom import parsed, text_of
 from web_rig import client
 
 from skillopt_cli.core.events import RunFinished, RunStarted, Stamped, TestMeasured
@@ -374,3 +375,27 @@ def test_every_list_names_the_split_an_evaluation_measured(split: str) -> None:
         assert shown in asking.get("/").text
         page = asking.get("/runs/searchqa/e/tasks").text
         assert f"Table of {split} tasks" in page
+
+
+def test_an_evaluation_names_its_skill_wherever_it_is_told(tmp_path: Path) -> None:
+    skill = Path("better <i>.md")
+    text = "---\nname: x\n---\n\n# Answer in <b>one word</b>\n\nBe short.\n"
+    skill.write_text(text, encoding="utf-8")
+    source = {"e": ("--skill", str(skill)), "empty": ("--from-scratch",)}
+    for run_id, named in source.items():
+        ended = skillopt("eval", "searchqa", *SMALLEST, *named, "--run-id", run_id)
+        assert ended.code == 0
+    told = "better <i>.md (Answer in <b>one word</b>)"
+    assert f"Skill: {told}" in skillopt("eval", "searchqa", *SMALLEST, *source["e"]).err
+    assert f"skill {told}" in skillopt("gate-report", "outputs/searchqa/e").out
+    summary = json.loads(Path("outputs/searchqa/e/summary.json").read_text("utf-8"))
+    assert (summary["skill"], summary["skill_title"]) == (str(skill), "Answer in <b>one word</b>")
+    compared = skillopt("gate-report", "outputs/searchqa/e", "outputs/searchqa/empty").out
+    assert f"e: skill {told}" in compared and "empty: skill an empty text" in compared
+    with client(Path("outputs")) as asking:
+        for path in ("", "/tasks", "/skills", "/spend", "/settings", "/steer"):
+            page = parsed(asking.get(f"/runs/searchqa/e{path}").text)
+            assert f"Skill {told}" in text_of(page), path
+        assert "An evaluation keeps no copy" in asking.get("/runs/searchqa/e/skills").text
+        assert "Skill an empty text" in asking.get("/runs/searchqa/empty").text
+        assert "measured" not in asking.get("/runs/searchqa/nobody").text

@@ -121,6 +121,13 @@ def test_steering_works_without_script(tab: Callable[..., Tab], tmp_path: Path) 
         stands = page.inner_text("#part-stands")
         assert "at most 3 per provider" in stands
         assert "max_calls 5000" in stands
+        # What is planned on top of a pause can be taken back during it.
+        press(page, "Pause when the next edits are chosen")
+        said(page, "will pause when the next edits are chosen")
+        press(page, "Take the planned pause back")
+        said(page, "the planned pause is taken back")
+        assert "running, paused" in page.inner_text("#part-stands")
+        assert "it will pause" not in page.inner_text("#part-stands")
         press(page, "Go on")
         said(page, "the run goes on")
         press(page, "Stop")
@@ -213,6 +220,7 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         ({"do": "pause"}, ("pause",)),
         ({"do": "pause_at_edits"}, ("pause", "edits")),
         ({"do": "resume"}, ("resume",)),
+        ({"do": "drop_pause"}, ("resume", "edits")),
         ({"do": "stop"}, ("stop",)),
         ({"do": "set", "key": "run.max_usd", "value": "3"}, ("change", "run.max_usd", "3")),
         ({"do": "veto", "number": "2", "reason": "why"}, ("veto", 2, "why")),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from skillopt_cli.core.events.control import (
     EditVetoed,
     HintGiven,
+    PauseDropped,
     PausePlanned,
     RunContinued,
     RunPaused,
@@ -97,6 +98,7 @@ __all__ = [
     "PaceChanged",
     "ParameterRefused",
     "PatchesProposed",
+    "PauseDropped",
     "PausePlanned",
     "PreflightPassed",
     "Role",
@@ -155,6 +157,7 @@ RunEvent = (
     | Degraded
     | StoppedEarly
     | PausePlanned
+    | PauseDropped
     | RunPaused
     | RunContinued
     | StopRequested

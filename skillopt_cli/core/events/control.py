@@ -19,6 +19,13 @@ class PausePlanned:
 
 
 @dataclass(frozen=True, slots=True)
+class PauseDropped:
+    """The plan of a pause is taken back. It also ends with the process."""
+
+    kind: Literal["pause_dropped"] = "pause_dropped"
+
+
+@dataclass(frozen=True, slots=True)
 class RunPaused:
     """The run is held: no model call begins, those in flight end.
 
@@ -34,7 +41,7 @@ class RunPaused:
 
 @dataclass(frozen=True, slots=True)
 class RunContinued:
-    """A pause ended or, where there was none, the plan of one. Both also end with the process."""
+    """A pause ended. It also ends with the process."""
 
     kind: Literal["run_continued"] = "run_continued"
 

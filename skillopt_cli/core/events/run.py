@@ -36,6 +36,9 @@ class RunStarted:
         limits: None in logs of versions that did not tell them.
         optimizer: "none" in an evaluation, which asks none.
         judge: "" where the benchmark needs none, and in logs of versions that did not tell it.
+        skill: where the skill lies that an evaluation measures, "" for an empty one; None in a
+            training, and in logs of versions that did not tell it.
+        skill_title: its first line.
     """
 
     run_id: str
@@ -53,6 +56,8 @@ class RunStarted:
     recorded: CheckpointSaved | None = None
     limits: Limits | None = None
     judge: str = ""
+    skill: str | None = None
+    skill_title: str = ""
     kind: Literal["run_started"] = "run_started"
 
 

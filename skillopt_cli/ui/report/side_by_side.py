@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Literal
 
+from skillopt_cli.ui.data import skill_words
 from skillopt_cli.ui.page import Block, Heading, Line, Rows
 from skillopt_cli.ui.parts import StepView
 from skillopt_cli.ui.report.cost import is_priced, money_cell
@@ -38,6 +39,9 @@ def side_by_side(
         "dim",
         free=True,
     )
+    for label, run in zip(_labels(runs), runs, strict=True):
+        if run.view.run and (skill := skill_words(run.view.run)):
+            yield Line(f"{label}: skill {skill}", free=True)
     if illustrated:
         yield from courses(runs)
     if any(run.view.steps for run in runs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skillopt_cli.core.events import TestMeasured
-from skillopt_cli.ui.data import models_words
+from skillopt_cli.ui.data import models_words, skill_words
 from skillopt_cli.ui.ending import ordered_tests, spend_lines, status_words
 from skillopt_cli.ui.page import Block, Heading, Line, Number, Rows
 from skillopt_cli.ui.reasons import why_no_change
@@ -65,6 +65,8 @@ def _head(view: RunView) -> Iterator[Block]:
         return
     kind = "" if view.total_steps else "evaluation"
     yield Heading(f"{one_line(run.benchmark)} {one_line(run.run_id)}", 1, kind, "dim")
+    if skill := skill_words(run):
+        yield Line(f"skill {skill}", free=True)
     yield Line(
         f"{models_words(run)}, metric {one_line(run.metric)}, data {one_line(run.data)}",
         "dim",

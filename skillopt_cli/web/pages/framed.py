@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skillopt_cli.core.events import RunFinished
+from skillopt_cli.ui.data import skill_words
 from skillopt_cli.web.live import version_of
 from skillopt_cli.web.runs import Seen
 from skillopt_cli.web.site import Page
@@ -32,5 +33,13 @@ def framed(seen: Seen, template: str, tab: str, heading: str = "", **given: Any)
     done = isinstance(seen.view.ending, RunFinished)
     live = seen.at_work or not seen.whole or not done
     news = {"url": f"{seen.name.url}/live", "version": version_of(seen)} if live else None
-    frame = {"run": seen, "tabs": TABS, "tab": tab, "heading": heading or tab, "news": news}
+    measured = skill_words(seen.view.run) if seen.view.run else ""
+    frame = {
+        "run": seen,
+        "measured": measured,
+        "tabs": TABS,
+        "tab": tab,
+        "heading": heading or tab,
+        "news": news,
+    }
     return Page(template, frame | given)
