@@ -70,7 +70,12 @@ def lay_out(folder: Folder, place: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_content(file))
         if file.executable:
-            path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+            make_executable(path)
+
+
+def make_executable(path: Path) -> None:
+    """Let everyone run a file."""
+    path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
 
 
 def _files(root: Path) -> Iterator[Path]:

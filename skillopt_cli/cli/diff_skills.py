@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,7 @@ import typer
 from skillopt_cli.cli.options import JsonOption, LookupRoot
 from skillopt_cli.cli.show import show, show_json
 from skillopt_cli.compose.adopt import Adoption, adopt, undo
+from skillopt_cli.compose.adopt_folder import FolderAdoption, Written, adopt_folder, undo_folder
 from skillopt_cli.compose.folder import CONFIG, find_run
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.ui.diff import (
@@ -46,25 +48,26 @@ def compare_skills(
     ] = False,
     apply: Annotated[
         Path | None,
-        typer.Option("--apply", help="Write B over this file; keeps a backup."),
+        typer.Option("--apply", help="Write B over this file or folder; keeps backups."),
     ] = None,
     with_front_matter: Annotated[
         bool, typer.Option("--with-front-matter", help="With --apply: take B's front matter too.")
     ] = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="With --apply: although that file is not the run's seed."),
+        typer.Option("--force", help="With --apply: over what is not the run's seed any more."),
     ] = False,
     restore: Annotated[
         Path | None,
-        typer.Option("--undo", help="Restore the newest backup of this file."),
+        typer.Option("--undo", help="Put back what --apply wrote over there last."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Show how two skills differ, and which steps of a run made the changes.
 
     --apply writes the second skill over a file of yours, below the file's own front matter. Skill
-    folders are compared file by file.
+    folders are compared file by file; over a folder of yours it writes the files that the run
+    changed.
     """
     if (with_front_matter or force) and apply is None:
         raise UsageError("--with-front-matter and --force belong to --apply", _USAGE)
@@ -76,45 +79,89 @@ def compare_skills(
     if a is None or b is None:
         raise UsageError("two skills to compare are needed", _USAGE)
     first, second = (named_skill(by_id(name, out_root)) for name in (a, b))
+    changes = _Changes(first, second, words=words, json=json)
+    wish = _Wish(apply, force=force, with_front_matter=with_front_matter) if apply else None
     if first.folder is not None or second.folder is not None:
-        _compare_folders(first, second, words=words, apply=apply, json=json)
-        return
-    difference = diff_skills(first, second)
-    applied = None
-    if apply is not None:
-        seed = None if force else _seed(first, second)
-        wish = Adoption(apply, second.text, seed, with_front_matter=with_front_matter)
-        applied = {"target": str(apply), "backup": _name(adopt(wish, datetime.now(UTC)))}
-    if json:
-        show_json(document(difference) | ({"applied": applied} if applied else {}))
-        return
-    _show(difference, words=words)
-    if applied:
-        backup = applied["backup"]
-        said = f"written, the old text is in {backup}" if backup else "holds this text already"
-        typer.echo(f"{apply}: {said}")
+        changes.of_folders(wish)
+    else:
+        changes.of_files(wish)
 
 
-def _compare_folders(
-    first: NamedSkill, second: NamedSkill, *, words: bool, apply: Path | None, json: bool
-) -> None:
-    if apply is not None:
-        source = (
-            second.path if second.folder is not None and second.path else Path("RUN/best_skill")
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What --apply is to write over, and how."""
+
+    target: Path
+    force: bool
+    with_front_matter: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """Two skills to be compared, and how that is shown."""
+
+    first: NamedSkill
+    second: NamedSkill
+    words: bool
+    json: bool
+
+    def of_files(self, wish: _Wish | None) -> None:
+        """Show how two files differ; first carry out the wish."""
+        difference = diff_skills(self.first, self.second)
+        applied = None
+        if wish is not None:
+            run = None if wish.force else self.second.run or self.first.run
+            seed = seed_of(run) if run is not None else None
+            whole = wish.with_front_matter
+            one = Adoption(wish.target, self.second.text, seed, with_front_matter=whole)
+            applied = {wish.target: adopt(one, datetime.now(UTC))}
+        if self.json:
+            told = [_applied(*each) for each in (applied or {}).items()]
+            show_json(document(difference) | ({"applied": told[0]} if told else {}))
+            return
+        _show(difference, words=self.words)
+        for path, backup in (applied or {}).items():
+            said = f"written, the old text is in {backup}" if backup else "holds this text already"
+            typer.echo(f"{path}: {said}")
+
+    def of_folders(self, wish: _Wish | None) -> None:
+        """Show how two folders differ, file by file; first carry out the wish."""
+        difference = diff_folders(self.first, self.second)
+        applied = self._adopted(wish) if wish is not None else None
+        if self.json:
+            told = [_applied(*each) for each in (applied or {}).items()]
+            done = {"applied": {"target": str(wish.target), "files": told}} if wish else {}
+            show_json(difference.document() | done)
+            return
+        for _, part in difference.files:
+            _show_changes(part, words=self.words)
+        for path, what in difference.others:
+            typer.echo(f"{path}: {what}")
+        typer.echo(EQUAL if difference.equal else difference.headline)
+        if wish is not None and not applied:
+            typer.echo(f"{wish.target}: holds all of this already")
+        for written, backup in (applied or {}).items():
+            said = f"written, the old text is in {backup.name}" if backup else "a new file"
+            typer.echo(f"{written}: {said}")
+
+    def _adopted(self, wish: _Wish) -> Written:
+        run = self.second.run or self.first.run
+        files = self.second.folder.files if self.second.folder else ()
+        return adopt_folder(
+            FolderAdoption(
+                wish.target,
+                self.second.texts,
+                named_skill(f"{run}:seed").texts if run is not None else None,
+                frozenset(file.path for file in files if file.executable),
+                with_front_matter=wish.with_front_matter,
+                force=wish.force,
+            ),
+            datetime.now(UTC),
         )
-        raise UsageError(
-            "--apply writes one file, and a skill here is a folder",
-            f"copy what you want of {source} over your folder, such as `cp -r {source}/. FOLDER`",
-        )
-    difference = diff_folders(first, second)
-    if json:
-        show_json(difference.document())
-        return
-    for _, part in difference.files:
-        _show_changes(part, words=words)
-    for path, what in difference.others:
-        typer.echo(f"{path}: {what}")
-    typer.echo(EQUAL if difference.equal else difference.headline)
+
+
+def _applied(target: Path, backup: Path | None) -> dict[str, str | None]:
+    return {"target": str(target), "backup": None if backup is None else str(backup)}
 
 
 def _show(difference: SkillDiff, *, words: bool) -> None:
@@ -137,21 +184,18 @@ def _show_changes(difference: SkillDiff, *, words: bool) -> None:
 
 
 def _undo(target: Path, *, json: bool) -> None:
-    backup, kept = undo(target, datetime.now(UTC))
+    now = datetime.now(UTC)
+    folder = target.is_dir()
+    restored = undo_folder(target, now) if folder else {target: undo(target, now)}
+    told = [
+        {"target": str(path), "restored": str(backup), "kept": str(kept)}
+        for path, (backup, kept) in restored.items()
+    ]
     if json:
-        show_json({"target": str(target), "restored": str(backup), "kept": str(kept)})
-    else:
-        typer.echo(f"{target}: restored from {backup.name}; the text it replaced is in {kept}")
-
-
-def _seed(first: NamedSkill, second: NamedSkill) -> str | None:
-    """What a user's file must still hold, where a run is known: the seed of that run."""
-    run = second.run or first.run
-    return seed_of(run) if run is not None else None
-
-
-def _name(path: Path | None) -> str | None:
-    return None if path is None else str(path)
+        show_json({"target": str(target), "files": told} if folder else told[0])
+        return
+    for path, (backup, kept) in restored.items():
+        typer.echo(f"{path}: restored from {backup.name}; the text it replaced is in {kept}")
 
 
 def by_id(name: str, out_root: Path) -> str:

@@ -44,19 +44,31 @@ def adopt(wish: Adoption, now: datetime) -> Path | None:
         UsageError: there is no such file, or it changed since it was the run's seed.
         DataError: a file cannot be read or written, or region markers do not pair up.
     """
+    text = overwritten(wish)
+    if text is None:
+        return None
     target = _existing(wish.target)
-    held = _read(target)
+    backup = _copy(target, now, "bak")
+    _replace(target, text)
+    return backup
+
+
+def overwritten(wish: Adoption) -> str | None:
+    """What the file will hold, None when it holds that already. Writes nothing.
+
+    Raises:
+        UsageError, DataError: as `adopt`.
+    """
+    held = _read(_existing(wish.target))
+    text = adopted(held, wish.text, with_front_matter=wish.with_front_matter)
+    if text == held:
+        return None
     if wish.seed is not None and _compared(held, wish) != _compared(wish.seed, wish):
         raise UsageError(
             f"{wish.target} is not the seed of the run any more: it changed since",
             "compare it with the run's seed, then add --force to write over it; a backup is kept",
         )
-    text = adopted(held, wish.text, with_front_matter=wish.with_front_matter)
-    if text == held:
-        return None
-    backup = _copy(target, now, "bak")
-    _replace(target, text)
-    return backup
+    return text
 
 
 def adopted(held: str, text: str, *, with_front_matter: bool) -> str:
@@ -81,18 +93,24 @@ def undo(target: Path, now: datetime) -> tuple[Path, Path]:
         DataError: a file cannot be read or written.
     """
     real = _existing(target)
-    found = sorted(_backups(real))
-    if not found:
+    newest = newest_backup(real)
+    if newest is None:
         raise UsageError(
             f"there is no backup of {target}", "`skillopt diff-skills A B --apply` makes one"
         )
-    backup = found[-1][-1]
+    _, backup = newest
     kept = _copy(real, now, "undone")
     try:
         backup.replace(real)
     except OSError as error:
         raise DataError(f"{target} cannot be written: {error.strerror or error}") from error
     return backup, kept
+
+
+def newest_backup(target: Path) -> tuple[str, Path] | None:
+    """The newest backup of a file and the moment it was made, None where there is none."""
+    moment, _, path = max(_backups(target), default=("", 0, None))
+    return None if path is None else (moment, path)
 
 
 def _backups(target: Path) -> Iterator[tuple[str, int, Path]]:

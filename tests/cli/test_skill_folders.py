@@ -286,8 +286,24 @@ def test_a_run_of_a_folder_is_evaluated_and_compared_file_by_file() -> None:
     assert "logo.png: the binary file is new" in single.out
 
     refusal = refused(2, "diff-skills", "mine", f"{run}:best", "--apply", "mine/SKILL.md")
-    assert "--apply writes one file" in refusal.error and f"{run}/best_skill" in refusal.hint
-    refused(2, "diff-skills", "--undo", "mine")
+    assert "mine/SKILL.md is no skill folder" in refusal.error
+    assert "there is no backup in mine" in refused(2, "diff-skills", "--undo", "mine").error
+
+
+def test_a_trained_folder_is_written_over_the_users_own_and_back() -> None:
+    run = train(*EDITABLE, "--set", "optimizer.use_slow_update=false")
+    before = tree(Path("mine"))
+    applied = skillopt("diff-skills", "mine", run, "--apply", "mine")
+    assert applied.code == 0, applied.err
+    script = Path("mine/scripts/say.py")
+    assert applied.out.splitlines()[-1].startswith(f"{script}: written, the old text is in say.py.")
+    assert skillopt("diff-skills", "mine", run).out == "the skills are equal\n"
+    assert script.stat().st_mode & 0o111
+    again = skillopt("diff-skills", "mine", run, "--apply", "mine", "--json").json
+    assert again["applied"] == {"target": "mine", "files": []}
+    (restored,) = skillopt("diff-skills", "--undo", "mine", "--json").json["files"]
+    assert restored["target"] == str(script)
+    assert {path: held for path, held in tree(Path("mine")).items() if path in before} == before
 
 
 def test_guidance_needs_a_text_that_may_be_changed() -> None:
