@@ -36,6 +36,8 @@ from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
 
 PROMPT_KEYS = ("prompt", "question")
 ANSWER_KEYS = ("answer", "answers", "reference")
+_NAMED = 8
+"""Keys of a record that a message names."""
 RUBRIC = (
     "You grade answers. An answer is correct when it says what the reference answer says about what"
     " was asked, in whatever words, order and form. It is incorrect when it leaves out a part of"
@@ -47,7 +49,7 @@ class FolderOptions(BenchmarkOptions):
     """The `env.*` keys of the folder benchmark."""
 
     scorer: ScorerName = "exact"
-    """exact, f1, contains, numeric, regex, choice, json or judge."""
+    """How an answer is compared with its references."""
     tolerance: str = Field("0", coerce_numbers_to_str=True)
     """How far a number may be off: an amount such as 0.5, or a share such as 1%."""
     pattern: str = ""
@@ -188,7 +190,10 @@ def _only_key(record: Record, keys: Sequence[str], option: str) -> str:
         found = " and ".join(f"`{key}`" for key in present)
         raise record.fault(f"holds {found}", f"say which one counts with env.{option}")
     wanted = " or ".join(f"`{key}`" for key in keys)
-    raise record.fault(f"{wanted} is missing", f"or name another key with env.{option}")
+    held = ", ".join(f"`{key}`" for key in list(record.data)[:_NAMED]) or "no key"
+    raise record.fault(
+        f"{wanted} is missing", f"the record has {held}; if one of these is meant, set env.{option}"
+    )
 
 
 def _asked(data: Mapping[str, Any]) -> str:

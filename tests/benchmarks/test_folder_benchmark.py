@@ -78,6 +78,13 @@ def test_only_the_scorer_judge_needs_one(tmp_path: Path) -> None:
     assert not isinstance(one(tmp_path, task("a")), Judged)
 
 
+def test_a_record_with_other_keys_is_told_which_it_has(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", [{"email": "E", "ticket": "T"}])
+    assert refusal(path).hint == (
+        "the record has `email`, `ticket`; if one of these is meant, set env.prompt_key"
+    )
+
+
 def test_objects_are_references_of_the_scorer_json_alone(tmp_path: Path) -> None:
     one_of_two = {"prompt": "P", "answers": [{"a": 1}, '{"a": 2}']}
     (told,) = one(tmp_path, one_of_two, scorer="json").tasks("train")
