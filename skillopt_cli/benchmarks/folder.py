@@ -15,31 +15,47 @@ from typing import Any
 
 from pydantic import Field
 
-from skillopt_cli.benchmarks.answers import given_up
+from skillopt_cli.benchmarks.answers import extract_answer, given_up
 from skillopt_cli.benchmarks.choice import lettered
 from skillopt_cli.benchmarks.json_fields import object_text
+from skillopt_cli.benchmarks.judging import RIGHT_OR_WRONG, Judgement, ask, verdict_score
 from skillopt_cli.benchmarks.options import BenchmarkOptions, read_options
 from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.scorers import Scorer, ScorerName, make_scorer, pattern_fault
+from skillopt_cli.benchmarks.scorers import (
+    Scorer,
+    ScorerName,
+    clear_case,
+    make_scorer,
+    pattern_fault,
+)
 from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits, squeezed
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Section, Task
+from skillopt_cli.core.task import Attempt, Brief, Message, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
 
 PROMPT_KEYS = ("prompt", "question")
 ANSWER_KEYS = ("answer", "answers", "reference")
+_NAMED = 8
+"""Keys of a record that a message names."""
+RUBRIC = (
+    "You grade answers. An answer is correct when it says what the reference answer says about what"
+    " was asked, in whatever words, order and form. It is incorrect when it leaves out a part of"
+    " that, adds something that contradicts it, or gives several answers to choose from."
+)
 
 
 class FolderOptions(BenchmarkOptions):
     """The `env.*` keys of the folder benchmark."""
 
     scorer: ScorerName = "exact"
-    """exact, f1, contains, numeric, regex, choice or json."""
+    """How an answer is compared with its references."""
     tolerance: str = Field("0", coerce_numbers_to_str=True)
     """How far a number may be off: an amount such as 0.5, or a share such as 1%."""
     pattern: str = ""
     """Regular expression for records without a `pattern` of their own."""
+    rubric: str = ""
+    """What the judge of the scorer judge calls a right answer; empty takes a wording of ours."""
     prompt_key: str = ""
     """Key of the task text; empty takes prompt or question."""
     answer_key: str = ""
@@ -85,6 +101,28 @@ class FolderBenchmark(SplitTasks):
         return score
 
 
+class JudgedFolder(FolderBenchmark):
+    """Tasks of a folder whose answers a judge compares with the references; see `ports.Judged`."""
+
+    def __init__(self, splits: Splits, options: FolderOptions, scorer: Scorer) -> None:
+        super().__init__(splits, options, scorer)
+        self._rubric = options.rubric or RUBRIC
+
+    def ask_judge(self, task: Task, attempt: Attempt) -> tuple[Message, ...] | Score:
+        """The score of an answer that is clear, else what to ask."""
+        answers = task.data["answers"]
+        if attempt.ending == "gave_up":
+            return given_up(answers)
+        answer = extract_answer(attempt.answer)
+        question = self.brief(task).prompt
+        case = Judgement(question, " or ".join(answers), answer)
+        return clear_case(answers, answer) or ask(self._rubric, case, RIGHT_OR_WRONG)
+
+    def hear_judge(self, task: Task, attempt: Attempt, reply: str) -> Score | None:
+        """Right or wrong, as the judge says."""
+        return verdict_score(reply, task.data["answers"], extract_answer(attempt.answer))
+
+
 def open_folder(request: BenchmarkRequest) -> Benchmark:
     """Load the tasks and check that every reference scores full marks.
 
@@ -94,7 +132,8 @@ def open_folder(request: BenchmarkRequest) -> Benchmark:
     """
     options, scorer = _validated(request)
     form = TaskFormat(lambda record: _task(record, options, scorer), _content)
-    return FolderBenchmark(load_splits(request, "folder", form), options, scorer)
+    kind = JudgedFolder if options.scorer == "judge" else FolderBenchmark
+    return kind(load_splits(request, "folder", form), options, scorer)
 
 
 def _validated(request: BenchmarkRequest) -> tuple[FolderOptions, Scorer]:
@@ -151,7 +190,10 @@ def _only_key(record: Record, keys: Sequence[str], option: str) -> str:
         found = " and ".join(f"`{key}`" for key in present)
         raise record.fault(f"holds {found}", f"say which one counts with env.{option}")
     wanted = " or ".join(f"`{key}`" for key in keys)
-    raise record.fault(f"{wanted} is missing", f"or name another key with env.{option}")
+    held = ", ".join(f"`{key}`" for key in list(record.data)[:_NAMED]) or "no key"
+    raise record.fault(
+        f"{wanted} is missing", f"the record has {held}; if one of these is meant, set env.{option}"
+    )
 
 
 def _asked(data: Mapping[str, Any]) -> str:
@@ -175,4 +217,5 @@ SPEC = BenchmarkSpec(
     summary="your own tasks: a folder of splits or one task file, with a named scorer",
     open=open_folder,
     options=FolderOptions,
+    judged_with={"scorer": "judge"},
 )

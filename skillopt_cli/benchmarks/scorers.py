@@ -8,6 +8,7 @@
 | numeric | its last number equals a reference within `tolerance` |
 | regex | the pattern of the record, else of the option, is found in it |
 | choice | it names the right option, by letter or text |
+| judge | it equals a reference, or a judge says that it means the same |
 | json | its fields equal those of a reference; `soft` is the share of fields that do |
 """
 
@@ -24,9 +25,10 @@ from skillopt_cli.benchmarks import numeric, squad
 from skillopt_cli.benchmarks.answers import contrast, extract_answer, tagged_or_all
 from skillopt_cli.benchmarks.choice import LETTERS, choices_fault, chosen
 from skillopt_cli.benchmarks.json_fields import json_score, object_fault
+from skillopt_cli.benchmarks.judging import left_to_judge
 from skillopt_cli.core.score import Score
 
-ScorerName = Literal["exact", "f1", "contains", "numeric", "regex", "choice", "json"]
+ScorerName = Literal["exact", "f1", "contains", "numeric", "regex", "choice", "json", "judge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ def make_scorer(name: ScorerName, tolerance: str | float = 0) -> Scorer:
         "numeric": Scorer("numeric", _NUMBER, _needs_numbers, partial(_numeric, allowed)),
         "regex": Scorer("regex", _SHORT, _needs_pattern, _regex),
         "choice": Scorer("choice", _LETTER, _needs_choices, _choice),
+        "judge": Scorer("judge", _SHORT, _needs_answer, _judge),
         "json": Scorer("json", _OBJECT, lambda data: object_fault(data["answers"]), json_score),
     }[name]
 
@@ -172,6 +175,17 @@ def _regex(data: Mapping[str, Any], reply: str) -> Score:
     # The pattern is the grader's own: a skill that quotes it would pass without solving anything.
     feedback = f"{contrast((), answer)}, which does not have the wanted form"
     return Score(0.0, 0.0, feedback, data["answers"])
+
+
+def clear_case(answers: tuple[str, ...], answer: str) -> Score | None:
+    """The score of an answer that needs no judge: an empty one, or one that is a reference."""
+    same = _spaced(answer).casefold() in {_spaced(ref).casefold() for ref in answers}
+    return None if answer.strip() and not same else _binary(same, answers, answer)
+
+
+def _judge(data: Mapping[str, Any], reply: str) -> Score:
+    answers = data["answers"]
+    return clear_case(answers, extract_answer(reply)) or left_to_judge(answers)
 
 
 def _choice(data: Mapping[str, Any], reply: str) -> Score:

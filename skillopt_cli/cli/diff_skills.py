@@ -55,11 +55,11 @@ def compare_skills(
     ] = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="With --apply: although that file is not the run's seed."),
+        typer.Option("--force", help="With --apply: over what is not the run's seed any more."),
     ] = False,
     restore: Annotated[
         Path | None,
-        typer.Option("--undo", help="Put back what --apply wrote over last."),
+        typer.Option("--undo", help="Put back what --apply wrote over there last."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -67,8 +67,9 @@ def own_settings(config: RunConfig, role: Role) -> RoleConfig:
 
 def roles_of(config: RunConfig, *, training: bool = True) -> tuple[Role, ...]:
     """The roles that a run asks: the judge where the benchmark has one."""
-    name = config.env.name
-    judged: tuple[Role, ...] = ("judge",) if name and load_benchmark(name).judged else ()
+    env = config.env
+    needed = env.name and load_benchmark(env.name).needs_judge(env.options)
+    judged: tuple[Role, ...] = ("judge",) if needed else ()
     return (*(ROLES if training else ("target",)), *judged)
 
 

@@ -260,6 +260,11 @@ def role_price(config: RunConfig, spec: BackendSpec, settings: RoleSettings) -> 
         overrides=config.model.prices,
     )
     if config.run.max_usd is not None and not known(**price.keywords):
+        if not own_settings(config, settings.role).name:
+            raise ConfigError(
+                f"run.max_usd cannot be kept: no model is named for the {settings.role}",
+                f"add `model.{settings.role}.name=NAME`",
+            )
         raise ConfigError(
             f"run.max_usd cannot be kept: the price of the {settings.role} model"
             f" `{settings.model}` is not known",

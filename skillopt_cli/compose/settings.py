@@ -83,7 +83,8 @@ def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
     layers += backend_layers(draft, environment)
     draft = resolve(layers)
     roles = wishes.roles
-    if named and "target" in roles and load_benchmark(named).judged:
+    judged = named and load_benchmark(named).needs_judge(draft.config.env.options)
+    if judged and "target" in roles:
         roles = (*roles, "judge")
     specs = playing(draft, roles)
     layers += provider_layers(draft, environment, specs)

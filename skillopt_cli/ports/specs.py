@@ -174,6 +174,7 @@ class BenchmarkSpec:
         missing: what of its packages and programs is absent on this machine; empty when ready.
         runs_programs: whether its attempts start programs, such as code that a model wrote.
         judged: whether some scores are a model's judgement, so that a run needs a judge.
+        judged_with: options with which it is judged, such as {"scorer": "judge"}.
         prompts: texts in the place of the optimizer's prompts of these names, such as
             "analyst_error".
     """
@@ -190,9 +191,14 @@ class BenchmarkSpec:
     missing: Callable[[], str] = lambda: ""
     runs_programs: bool = False
     judged: bool = False
+    judged_with: Mapping[str, str] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def option_names(self) -> frozenset[str]:
         """The names of its options."""
         return frozenset(self.options.model_fields if self.options else ())
+
+    def needs_judge(self, options: Mapping[str, Any]) -> bool:
+        """Whether a run with these options needs a judge."""
+        return self.judged or any(options.get(k) == v for k, v in self.judged_with.items())

@@ -27,8 +27,8 @@ async def close_epoch(run: Run, state: TrainState, step: StepPlan) -> TrainState
         name = run.optimizer.name if run.optimizer else "the optimizer"
         raise OptimizerUnusable(
             f"{name} gave no usable answer to {count(asked, 'request')} in this epoch",
-            "see parse_errors/ in the run's steps, then try"
-            " `skillopt resume RUN --optimizer-model OTHER --allow-drift`",
+            "see parse_errors/ in the run's steps, then go on with another"
+            " `model.optimizer.name=NAME` and `--allow-drift`",
         )
     settings, run = run.config.optimizer, run.closing(step, state.memory)
     if state.epoch_skill is None:

@@ -6,8 +6,9 @@ from task_files import write_json, write_lines, write_splits
 
 from skillopt_cli.benchmarks.folder import SPEC
 from skillopt_cli.core.errors import ConfigError, DataError
+from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import SPLITS, Attempt
-from skillopt_cli.ports import Benchmark, BenchmarkRequest
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, Judged
 from skillopt_cli.testing.benchmark import check_benchmark
 
 
@@ -42,8 +43,46 @@ CASES = [
     ("numeric", {"prompt": "Count.", "answer": 1234}),
     ("regex", {"prompt": "A date.", "answer": "2024-01-31", "pattern": r"^\d{4}-\d\d-\d\d$"}),
     ("choice", {"question": "Which?", "answer": "B", "choices": ["one", "two", "three"]}),
+    ("judge", {"prompt": "Why?", "answer": "It was raining."}),
     ("json", {"prompt": "A ticket.", "answer": {"product": "X200", "order": 19494}}),
 ]
+
+
+def test_a_judge_is_asked_what_texts_do_not_tell(tmp_path: Path) -> None:
+    record = {"question": "Why?", "context": "Rain.", "answers": ["It rained.", "Rain fell."]}
+    benchmark = one(tmp_path, record, scorer="judge", rubric="Mind the tense.")
+    assert isinstance(benchmark, Judged)
+    task = benchmark.tasks("train")[0]
+    for clear, hard in (("", 0.0), ("<answer>it  rained.</answer>", 1.0), ("Rain fell.", 1.0)):
+        score = benchmark.ask_judge(task, Attempt(clear))
+        assert isinstance(score, Score) and score.hard == hard
+    given_up = benchmark.ask_judge(task, Attempt("Rain fell.", ending="gave_up"))
+    assert isinstance(given_up, Score) and given_up.hard == 0.0
+
+    attempt = Attempt("Well.\n<answer>It rains.</answer>")
+    asked = benchmark.ask_judge(task, attempt)
+    assert isinstance(asked, tuple)
+    assert asked[0].content.startswith("Mind the tense.")
+    assert "## Context\nRain." in asked[1].content
+    assert "## Reference answer\nIt rained. or Rain fell.\n" in asked[1].content
+    assert asked[1].content.endswith("## Answer to judge\n> It rains.")
+    right, wrong = (benchmark.hear_judge(task, attempt, said) for said in ("CORRECT", "INCORRECT"))
+    assert right and right.hard == 1.0
+    assert wrong and wrong.hard == 0.0 and 'got "It rains."' in wrong.feedback
+    assert benchmark.hear_judge(task, attempt, "perhaps") is None
+
+
+def test_only_the_scorer_judge_needs_one(tmp_path: Path) -> None:
+    assert SPEC.needs_judge({"scorer": "judge"})
+    assert not SPEC.needs_judge({"scorer": "exact"}) and not SPEC.needs_judge({})
+    assert not isinstance(one(tmp_path, task("a")), Judged)
+
+
+def test_a_record_with_other_keys_is_told_which_it_has(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", [{"email": "E", "ticket": "T"}])
+    assert refusal(path).hint == (
+        "the record has `email`, `ticket`; if one of these is meant, set env.prompt_key"
+    )
 
 
 def test_objects_are_references_of_the_scorer_json_alone(tmp_path: Path) -> None:

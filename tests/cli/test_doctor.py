@@ -22,7 +22,10 @@ from plugin_folder import benchmark, install
 from skillopt_cli.compose.diagnosis import exit_code, machine, places
 from skillopt_cli.compose.diagnosis.check import fine, guarded, odd, wrong
 from skillopt_cli.compose.diagnosis.machine import Terminal, check_python, check_terminal
+from skillopt_cli.compose.diagnosis.models import answer_row
+from skillopt_cli.compose.probe import Probed
 from skillopt_cli.core.errors import BackendUnusable, DataError
+from skillopt_cli.core.events import Role
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.testing.model_server import Scripted, model_server
 
@@ -463,3 +466,14 @@ def test_the_code_is_that_of_the_first_failing_row() -> None:
 def test_colour_is_only_where_it_is_wanted() -> None:
     ended: Ended = skillopt("doctor", "searchqa", *TINY, NO_COLOR="1", FORCE_COLOR="1")
     assert "\x1b" not in ended.out
+
+
+def test_an_odd_answer_is_mended_by_another_model_of_that_role() -> None:
+    others = {
+        "target": "--target-model NAME",
+        "judge": "--set model.judge.name=NAME",
+    }
+    roles: tuple[Role, ...] = ("target", "judge")
+    for role in roles:
+        row = answer_row(Probed(role, "simulated", seconds=0.1, read="x", note="odd"))
+        assert (row.state, row.fix) == ("warning", f"try another by `{others[role]}`")

@@ -79,6 +79,15 @@ def test_a_new_skill_is_trained_by_its_configuration() -> None:
     assert "STARTER" not in "".join(map(str, folder.rglob("*"))).upper()
 
 
+def test_tasks_of_ones_own_may_be_judged() -> None:
+    assert skillopt("new", "skill", "rivers").code == 0
+    judged = ("--set", "env.scorer=judge", "--run-id", "a")
+    ended = skillopt("train", "--config", "rivers/config.yaml", *TINY, *judged)
+    assert ended.code == 0, ended.err
+    assert "judge simulated" in ended.err
+    assert "; judge " in ended.err
+
+
 @pytest.mark.parametrize(
     "name",
     ["class", "none", "true", "task", "benchmark", "path", "b1c", "a_1", "starter", "sample"],

@@ -225,6 +225,13 @@ def test_an_unknown_price_is_not_zero() -> None:
     assert 0 < priced["usd"]["low"] < priced["usd"]["point"] < priced["usd"]["high"]
 
 
+def test_a_cap_on_money_wants_the_model_named_first() -> None:
+    remote = ("--target-model", "gpt-5-nano", "--set", "model.backend=openai_compatible")
+    ended = refused(2, "plan", "searchqa", *remote, "--max-usd", 1)
+    assert "no model is named for the optimizer" in ended.error
+    assert ended.hint == "hint: add `--optimizer-model NAME`"
+
+
 @pytest.mark.parametrize("cap", ["max_rollouts", "max_calls", "max_tokens", "max_minutes"])
 def test_a_larger_cap_never_buys_fewer_steps(cap: str) -> None:
     flag = f"--{cap.replace('_', '-')}"

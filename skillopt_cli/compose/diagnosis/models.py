@@ -76,7 +76,7 @@ async def check_addresses(
 
 async def check_answers(wishes: Wishes, environment: Mapping[str, str]) -> list[Check]:
     """Every model answers, and its answers can be read. This costs a call each."""
-    return [_answered(probed) for probed in await probe(wishes, environment)]
+    return [answer_row(probed) for probed in await probe(wishes, environment)]
 
 
 def _described(spec: BackendSpec, settings: RoleSettings, config: RunConfig) -> str:
@@ -106,7 +106,8 @@ def _signs_in_with_azure(config: RunConfig, role: Role) -> bool:
     return effective(config, role, "auth_mode") in (None, "azure_cli")
 
 
-def _answered(probed: Probed) -> Check:
+def answer_row(probed: Probed) -> Check:
+    """The row on what asking a role came to."""
     if probed.failed:
         name = f"{probed.role} answers"
         return Check(name, "failing", probed.error, in_shell(probed.hint), probed.code)
@@ -117,6 +118,6 @@ def _answered(probed: Probed) -> Check:
         return odd(
             f"{probed.role} answers",
             f"{what}; {probed.note}",
-            "try another by `model.target.name=NAME`",
+            f"try another by `model.{probed.role}.name=NAME`",
         )
     return fine(f"{probed.role} answers", what)
