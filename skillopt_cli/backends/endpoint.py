@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from skillopt_cli.backends.http_errors import public_url
+from skillopt_cli.config.address import address_fault
 from skillopt_cli.core.errors import BackendUnusable, ConfigError
 from skillopt_cli.ports import RoleSettings
 
@@ -24,23 +24,13 @@ def http_url(role: RoleSettings, otherwise: str = "", path: str = "") -> str:
             stands in many a manual, ends with that already.
 
     Raises:
-        ConfigError: it is no http or https address, or holds a query, which calls would not send.
+        ConfigError: it is no http or https address, or holds a query.
     """
-    url = (role.base_url or otherwise).strip()
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
+    url = role.base_url or otherwise
+    if fault := address_fault(url):
         raise ConfigError(
-            f"model.{role.role}.base_url `{public_url(url)}` is not an http or https address",
+            f"model.{role.role}.base_url `{public_url(url)}` {fault}",
             "write it like http://127.0.0.1:8000/v1",
-        )
-    if parts.query or parts.fragment:
-        raise ConfigError(
-            f"model.{role.role}.base_url `{public_url(url)}` has more behind its path",
-            "leave out what begins with `?` or `#`; Azure's version is model.api_version",
         )
     return url.rstrip("/").removesuffix(path)
 

@@ -57,9 +57,6 @@ class Lanes:
 
 def _host(base_url: str) -> str:
     """Host and port of an address, without anything that may be secret."""
-    try:
-        parts = urlsplit(base_url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:  # no address at all, as the first call will tell
-        return ""
+    parts = urlsplit(base_url)
+    port = f":{parts.port}" if parts.port else ""
     return f"{parts.hostname or ''}{port}"

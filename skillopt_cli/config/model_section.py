@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from skillopt_cli.config.address import address_fault
 from skillopt_cli.config.agent_sections import (
     ClaudeCodeExecConfig,
     CodexExecConfig,
@@ -83,10 +84,12 @@ class Endpoint(Section):
 
     @field_validator("base_url")
     @classmethod
-    def _holds_no_password(cls, value: str | None) -> str | None:
+    def _is_an_address(cls, value: str | None) -> str | None:
         if value and ("@" in value.split("?")[0] or _KEY_PARAMETER.search(value)):
             raise ValueError("must not hold credentials; name their variable in api_key_env")
-        return value
+        if value and (fault := address_fault(value.strip())):
+            raise ValueError(fault)
+        return value and value.strip()
 
 
 def _random_looking(name: str) -> bool:

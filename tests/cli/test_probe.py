@@ -139,6 +139,7 @@ NOWHERE = ("--set", "model.base_url=http://127.0.0.1:9/v1", "--set", "model.retr
 FAULTS = {
     "no endpoint": (NAMED, 2),
     "no model": (NOWHERE, 2),
+    "no address": ((*NAMED, "--set", "model.base_url=localhost:8000/v1"), 2),
     "no key": ((*NAMED, *NOWHERE, "--set", "model.api_key_env=NO_SUCH_KEY"), 2),
     "no server": ((*NAMED, *NOWHERE), 4),
 }

@@ -14,7 +14,7 @@ from skillopt_cli.compose.settings import Wishes, settle
 from skillopt_cli.config.files import shipped
 from skillopt_cli.config.layers import Resolved
 from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
+from skillopt_cli.plugins import BACKENDS, BENCHMARKS, load_backend, load_benchmark, names
 
 SHOW = Wishes(benchmark="searchqa", roles=())
 
@@ -279,3 +279,43 @@ def test_a_wrong_option_of_a_benchmark_is_told_with_where_it_came_from(
             settled(wishes, **variables)
         assert caught.value.message.startswith(f"`{key}")
         assert f"({source})" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("localhost:8000", "ftp://host/v1", "http://", "http://[::1/v1", "http://h:99999/v1"),
+        *("http://h/v1?api-version=1", "http://h/v1#top"),
+    ],
+)
+def test_an_address_that_cannot_be_called_is_told_with_where_it_came_from(wrong: str) -> None:
+    key, variable = "model.target.base_url", "TARGET_OPENAI_COMPATIBLE_BASE_URL"
+    target = replace(SHOW, flags={"model.target.backend": "openai_compatible"})
+    file = write(f"model: {{target: {{base_url: '{wrong}'}}}}")
+    for wishes, variables, source in (
+        (target, {variable: wrong}, f"environment {variable}"),
+        (replace(target, assignments=(f"{key}={wrong}",)), {}, "flag --set"),
+        (replace(target, config=file), {}, "my.yaml"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            settled(wishes, **variables)
+        assert caught.value.message.startswith(f"`{key}` ({source}) must ")
+        assert wrong not in caught.value.message
+
+
+BACKEND_URLS = [
+    (name, form.format(ROLE="TARGET"))
+    for name in names(BACKENDS)
+    for form in load_backend(name).variables.get("base_url", ())
+]
+
+
+@pytest.mark.parametrize(("backend", "variable"), BACKEND_URLS)
+def test_every_variable_with_an_address_is_checked_and_freed_of_space(
+    backend: str, variable: str
+) -> None:
+    wishes = replace(SHOW, flags={"model.target.backend": backend})
+    found = settled(wishes, **{variable: " http://[::1]:8000/v1 "})
+    assert found.config.model.target.base_url == "http://[::1]:8000/v1"
+    with pytest.raises(ConfigError, match=rf"\(environment {variable}\) must be an http"):
+        settled(wishes, **{variable: "localhost:8000"})
