@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from collections.abc import Callable
 
 from skillopt_cli import __version__
 
 INTERRUPTED = 130
+_SAID = "error: stopped by the user\n"
 
 
 def main() -> None:
@@ -15,9 +19,28 @@ def main() -> None:
         if sys.argv[1:] == ["--version"]:
             sys.stdout.write(f"skillopt {__version__}\n")
             return
-        from skillopt_cli.cli.app import app
-
-        app()
+        _loaded()()
     except KeyboardInterrupt:
-        sys.stderr.write("error: stopped by the user\n")
+        sys.stderr.write(_SAID)
         sys.exit(INTERRUPTED)
+
+
+def _loaded() -> Callable[[], object]:
+    """The program. Ctrl-C ends the process at once until it is there.
+
+    As an exception it would come out of the libraries that are loading as an error of theirs.
+    """
+    heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if heeded:
+        signal.signal(signal.SIGINT, _leave)
+    from skillopt_cli.cli.app import app
+
+    if heeded:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return app
+
+
+def _leave(number: int, frame: object) -> None:
+    sys.stderr.write(_SAID)
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)

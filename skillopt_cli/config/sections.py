@@ -79,7 +79,7 @@ class OptimizerConfig(Section):
     skill_update_mode: UpdateMode = "patch"
     """patch edits; rewrite_from_suggestions and full_rewrite_minibatch write the text anew."""
     max_skill_chars: int = Field(0, ge=0)
-    """Refuse a longer candidate of a step without measuring it; 0 never does. SKILL.md counts."""
+    """Refuse a candidate of a step that grows beyond this, unmeasured; 0 never. SKILL.md counts."""
     prompts_dir: str = ""
     """Folder of NAME.md files, each in the place of the optimizer's prompt of that name."""
 

@@ -116,7 +116,11 @@ def lesson_from(
     chosen: Patch | None = None,
     decision: GateDecision | None = None,
 ) -> Lesson:
-    """What a step taught. Says the same of a rejected step whether or not it was settled early."""
+    """What a step taught. Says the same of a rejected step whether or not it was settled early.
+
+    Args:
+        chosen: what was decided on: the edits that are in the candidate.
+    """
     patterns = Counter(p for patch in reflection.patches for p in dict.fromkeys(patch.patterns))
     rejected = decision is not None and decision.verdict == "reject"
     return Lesson(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from skillopt_cli.core.events import GateDecided, StoppedEarly
 from skillopt_cli.core.gate import gate
 from skillopt_cli.core.plan import StepPlan
@@ -63,5 +65,7 @@ async def train_step(run: Run, state: TrainState, step: StepPlan) -> TrainState:
     measured = await measure_against(run, candidate.skill, state.current)
     decision = gate(measured, state.current, state.best, run.rule)
     run.emit(GateDecided(step.number, decision, measured.hard, measured.soft))
-    lesson = lesson_from(step, trajectories, reflection, chosen, decision)
+    # An edit that did not get into the candidate was not tried, so the gate rejected nothing of it.
+    tried = replace(chosen, edits=candidate.applied)
+    lesson = lesson_from(step, trajectories, reflection, tried, decision)
     return state.after_step(step, lesson, measured, decision)

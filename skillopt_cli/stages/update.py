@@ -19,8 +19,8 @@ async def update(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:
     """Make the candidate in the chosen way and write the notes; account for every edit.
 
     What fell to the budget, or was vetoed, is reported as such. What breaks a file of a skill
-    folder is refused, and so is a text longer than `optimizer.max_skill_chars`, before anything is
-    spent on measuring it.
+    folder is refused, and so is a text that grows beyond `optimizer.max_skill_chars`, before
+    anything is spent on measuring it.
     """
     with announced(run, "update", len(chosen.edits)):
         made = await run.variants.update(run, skill, chosen)
@@ -30,7 +30,8 @@ async def update(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:
         noted = skill if made.refused else await write_notes(run, made.skill, chosen.notes)
         candidate = replace(made, skill=noted, outcomes=made.outcomes + chosen.vetoed + over)
         limit, chars = run.config.optimizer.max_skill_chars, len(noted.text)
-        if limit and chars > limit and noted != skill:
+        # What guidance or the seed has made too long may still be edited, if it does not grow.
+        if limit and chars > max(limit, len(skill.text)):
             reason = f"the candidate has {count(chars, 'character')}, {limit} are allowed"
             candidate = refuse(skill, candidate, reason)
         _keep(run, candidate)

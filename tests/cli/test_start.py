@@ -14,12 +14,15 @@ import skillopt_cli
 from skillopt_cli.cli.app import app
 
 STOPPED = """
-import sys
+import os, signal, sys
 
 class Finder:
     def find_spec(self, name, path=None, target=None):
         if name == "typer":
-            raise KeyboardInterrupt
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except KeyboardInterrupt as stopped:  # as pydantic does while it makes a model
+                raise ValueError("SchemaError: KeyboardInterrupt") from stopped
 
 sys.meta_path.insert(0, Finder())
 sys.argv = ["skillopt", "train"]

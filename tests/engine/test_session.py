@@ -252,6 +252,31 @@ async def test_an_improvement_satisfies_the_request() -> None:
     assert "every" in ended.log.of(StoppedEarly)[0].reason
 
 
+@pytest.mark.parametrize(
+    "untried",
+    [
+        {"op": "replace", "target": "not there", "content": "- untried"},
+        {"op": "transmogrify", "content": "- untried"},
+        {"op": "append", "content": "<!-- APPENDIX_END --> untried"},
+    ],
+)
+async def test_later_steps_are_not_told_that_an_untried_edit_was_rejected(
+    untried: dict[str, str],
+) -> None:
+    """Only what stood in the candidate was measured, so only that was rejected."""
+    edits = [{"op": "append", "content": "- tried"}, untried]
+    optimizer = FunctionChat(
+        lambda r: "ok" if r.stage == "preflight" else json.dumps({"edits": edits})
+    )
+    ended = Ended("train.num_epochs=1", target=wrong(), optimizer=optimizer)
+    assert await ended.train() == 0
+    assert ended.log.of(GateDecided)[0].decision.verdict == "reject"
+    asked = optimizer.requests[-1].messages[1].content
+    told = asked.split("These edits were rejected")[1].split("## Trajectory")[0]
+    assert "- tried" in told
+    assert "untried" not in told
+
+
 @pytest.mark.parametrize("answer", ["I would rather not.", '{"edits": "none"}', ""])
 async def test_an_epoch_without_a_usable_answer_ends_the_run(answer: str) -> None:
     silent = FunctionChat(lambda request: "ok" if request.stage == "preflight" else answer)

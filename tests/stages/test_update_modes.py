@@ -173,6 +173,24 @@ async def test_a_candidate_that_is_too_long_is_refused_before_it_costs_anything(
     assert (await roomy.update(*edits)).skill != SKILL
 
 
+@pytest.mark.parametrize("limit", [1, len(SKILL.text) - 1])
+@pytest.mark.parametrize(
+    ("edit", "taken"),
+    [
+        (Edit("replace", "- 1", "- one"), True),
+        (Edit("replace", "- eno", "- one"), True),
+        (Edit("replace", "- ones", "- one"), False),
+        (Edit("append", "- more"), False),
+    ],
+)
+async def test_a_skill_that_is_too_long_already_may_change_but_not_grow(
+    limit: int, edit: Edit, taken: bool
+) -> None:
+    asked = Asked("", f"optimizer.max_skill_chars={limit}")
+    candidate = await asked.update(edit)
+    assert (candidate.skill != SKILL, not candidate.refused) == (taken, taken)
+
+
 async def test_analysts_of_suggestions_are_told_the_budget_and_lose_no_suggestion() -> None:
     answer = json.dumps({
         "failure_summary": [{"failure_type": "long", "count": 2, "description": "too long"}],
