@@ -77,7 +77,9 @@ class FolderBenchmark(SplitTasks):
     def __init__(self, splits: Splits, options: FolderOptions, scorer: Scorer) -> None:
         super().__init__(splits)
         self.seed_skill = options.seed_skill
-        self.version = f"1-{options.scorer}-{_digest(options.model_dump(exclude={'seed_skill'}))}"
+        # Of what differs from the defaults alone: an option that is new here alters no earlier run.
+        told = options.model_dump(exclude={"seed_skill"}, exclude_defaults=True)
+        self.version = f"1-{options.scorer}-{_digest(told)}"
         self._role = options.role
         self._answer_format = options.answer_format or scorer.answer_format
         self._scorer = scorer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,7 +42,10 @@ def compare_skills(
             metavar="A", help="Skill file or folder, run, or RUN:seed, RUN:best, RUN:3."
         ),
     ] = None,
-    b: Annotated[str | None, typer.Argument(metavar="B", help="The other one.")] = None,
+    b: Annotated[
+        str | None,
+        typer.Argument(metavar="B", help="The other one; else A's seed is compared with A."),
+    ] = None,
     out_root: LookupRoot = Path("outputs"),
     words: Annotated[
         bool, typer.Option("--words", help="Mark words inside lines: [-old-]{+new+}.")
@@ -65,6 +69,8 @@ def compare_skills(
 ) -> None:
     """Show how two skills differ, and which steps of a run made the changes.
 
+    One skill of a run alone is compared with the seed of that run.
+
     --apply writes the second skill over a file of yours, below the file's own front matter. Skill
     folders are compared file by file; over a folder of yours it writes the files that the run
     changed.
@@ -76,15 +82,23 @@ def compare_skills(
             raise UsageError("--undo stands alone, without skills and --apply", _USAGE)
         _undo(restore, json=json)
         return
-    if a is None or b is None:
-        raise UsageError("two skills to compare are needed", _USAGE)
-    first, second = (named_skill(by_id(name, out_root)) for name in (a, b))
+    first, second = _pair([by_id(name, out_root) for name in (a, b) if name is not None])
     changes = _Changes(first, second, words=words, json=json)
     wish = _Wish(apply, force=force, with_front_matter=with_front_matter) if apply else None
     if first.folder is not None or second.folder is not None:
         changes.of_folders(wish)
     else:
         changes.of_files(wish)
+
+
+def _pair(names: Sequence[str]) -> tuple[NamedSkill, NamedSkill]:
+    """The two skills; one alone is compared with the seed of its run."""
+    skills = [named_skill(name) for name in names]
+    if len(skills) == 1 and skills[0].run is not None:
+        skills.insert(0, named_skill(f"{skills[0].run}:seed"))
+    if len(skills) != 2:
+        raise UsageError("two skills to compare are needed, or one of a run", _USAGE)
+    return skills[0], skills[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,9 @@ def selection_cell(row: Row) -> str:
 def test_cell(row: Row) -> str:
     """The hard scores of seed and best skill on the test split; an evaluation's with its split."""
     if not row["evaluated"]:
-        return _scores(row, "baseline_test_hard", "test_hard", "test")
+        # A run that was stopped may have tested its seed alone.
+        counted = "test" if row["test_n"] else "baseline_test"
+        return _scores(row, "baseline_test_hard", "test_hard", counted)
     return ", ".join(
         f"{e['split']}: {score(e['hard'])} ({out_of(e['scored'], e['n'])})"
         for e in row["evaluated"]

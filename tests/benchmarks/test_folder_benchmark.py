@@ -85,6 +85,14 @@ def test_a_record_with_other_keys_is_told_which_it_has(tmp_path: Path) -> None:
     )
 
 
+def test_an_option_left_at_its_default_is_no_other_benchmark(tmp_path: Path) -> None:
+    plain, told, other = (
+        one(tmp_path / name, task("a"), **options)
+        for name, options in (("a", {}), ("b", {"rubric": ""}), ("c", {"role": "Another."}))
+    )
+    assert plain.version == told.version != other.version
+
+
 def test_objects_are_references_of_the_scorer_json_alone(tmp_path: Path) -> None:
     one_of_two = {"prompt": "P", "answers": [{"a": 1}, '{"a": 2}']}
     (told,) = one(tmp_path, one_of_two, scorer="json").tasks("train")

@@ -119,6 +119,11 @@ def test_a_file_that_is_not_the_seed_any_more_is_refused(run: Path) -> None:
     assert text("SKILL.md") == "# Mine\n"
 
 
+def test_a_run_alone_is_compared_with_its_seed(run: Path) -> None:
+    assert skillopt("diff-skills", run).out == skillopt("diff-skills", f"{run}:seed", run).out
+    assert skillopt("diff-skills", f"{run}:seed").out == "the skills are equal\n"
+
+
 def test_a_skill_outside_of_runs_can_be_applied_too() -> None:
     Path("a.md").write_text("# A\n", encoding="utf-8")
     Path("b.md").write_text("---\nname: b\n---\n# B\n", encoding="utf-8")

@@ -183,6 +183,12 @@ def test_an_evaluation_names_the_split_it_measured(label: str, split: str) -> No
     assert result_cell(run_row(Path("outputs/searchqa/e"), view)) == f"{split}: 0.17 (n=10)"
 
 
+def test_a_run_that_tested_its_seed_alone_is_listed_with_its_reach() -> None:
+    facts = [*opening(), *closing()[:3], *accepted_step(1)]
+    row = run_row(Path("outputs/searchqa/a"), fold(stamp(facts)))
+    assert result_cell(row) == "0.60 -> unknown (n=100)"
+
+
 def golden_runs() -> list[Reported]:
     ended = [*opening(), *accepted_step(1), *rejected_step(2), *skipped_step(3)]
     with_epoch = [*ended[:-1], *epoch_end(3, 2), ended[-1], *closing()]
