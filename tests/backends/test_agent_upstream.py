@@ -87,8 +87,8 @@ async def test_a_request_goes_up_byte_for_byte_and_its_answer_comes_back_whole(
     assert KEY in (seen.headers.get("x-api-key"), seen.headers.get("authorization", "")[7:])
     assert reply.text == "hello"
     assert reply.wire == stream
-    thought = 2 if form is RESPONSES else None
-    assert reply.usage == Usage(1, 30, 5, 10, thought)
+    thought, stored = (2, None) if form is RESPONSES else (None, 0)
+    assert reply.usage == Usage(1, 30, 5, 10, thought, stored)
 
 
 async def test_headers_that_belong_to_the_request_go_with_it(server: Loopback) -> None:
