@@ -17,6 +17,7 @@ from skillopt_cli.compose.secrets import Secrets
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.wording import fault_words, first_fault
 from skillopt_cli.core.errors import ConfigError, DataError, Interrupted, SkillOptError, UsageError
+from skillopt_cli.plugins import at_fault
 from skillopt_cli.ui.printed import ERROR, HINT
 
 _ADVICE = re.compile(r"[.:]? *\(?(?:Did you mean|Possible options:) (?P<names>.*?)\)?\Z", re.DOTALL)
@@ -57,7 +58,13 @@ def errors_shown() -> Iterator[None]:
     except Exception as error:
         text = "".join(traceback.format_exception(error))
         typer.echo(_secrets().hide(text), err=True, nl=False)
-        _show(SkillOptError("internal error", "report it with the lines above"))
+        if culprit := at_fault(error):
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            _show(
+                SkillOptError(f"{culprit} failed: {what}", "tell its authors, with the lines above")
+            )
+        else:
+            _show(SkillOptError("internal error", "report it with the lines above"))
         raise typer.Exit(SkillOptError.exit_code) from None
 
 

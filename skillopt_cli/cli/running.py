@@ -80,6 +80,8 @@ def carry_out(
         raise
     # Whatever else is raised is our bug, or a plug-in's, except for a path that cannot be used.
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and lines is not None and document:
+            raise  # whoever read the lines is gone: the run has ended, and nobody is to be told
         if isinstance(error, OSError) and not (folder / EVENTS).exists():
             raise unusable(error) from None
         raise _crash(folder, secrets, error) from None

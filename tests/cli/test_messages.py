@@ -184,6 +184,34 @@ def test_a_bug_outside_any_run_shows_its_traceback_without_keys(
     assert ended.error == "error: internal error"
 
 
+def test_a_plug_ins_bug_outside_any_run_is_said_to_be_its_own(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crashing("brief", monkeypatch, tmp_path_factory.mktemp("site"))
+    ended = skillopt("data", "check", "crashing")
+    assert ended.code == 1
+    assert "Traceback (most recent call last)" in ended.err
+    assert ended.error == (
+        "error: the benchmark plug-in `crashing` failed: ZeroDivisionError: a fault of the plug-in"
+    )
+    assert ended.hint == "hint: tell its authors, with the lines above"
+
+
+def test_a_reader_of_lines_that_goes_away_is_no_bug() -> None:
+    words = ("train", "searchqa", *SMALLEST, "--run-id", "a", "--json")
+    with subprocess.Popen(
+        [PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read().decode()
+    folder = Path("outputs/searchqa/a")
+    assert "internal error" not in said
+    assert not (folder / "crash.txt").exists()
+    assert json.loads((folder / "summary.json").read_bytes())["status"] == "finished"
+
+
 def test_colours_are_for_terminals() -> None:
     assert "\x1b" not in refused(2, "train").err
     coloured = skillopt("train", FORCE_COLOR="1")
