@@ -86,7 +86,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(JSON)
 def test_no_body_breaks_the_reading_of_errors_and_of_costs(body):
     assert isinstance(Failure.of(500, body, {}, "chat completions").text, str)

@@ -254,7 +254,7 @@ async def replies(chat, asked):
     return [task.result() for task in tasks]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 1000),
     rate_limits=st.floats(0, 0.3),

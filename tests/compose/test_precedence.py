@@ -94,7 +94,7 @@ def source_of(found: Resolved, role: Role, setting: str) -> str:
     shared=st.lists(st.sampled_from(("value", *NOTHING)), min_size=4, max_size=4),
     own=st.lists(st.sampled_from(("value", *NOTHING)), min_size=8, max_size=8),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_the_strongest_that_says_something_counts_for_each_role(
     case: Case, shared: list[str | None], own: list[str | None]
 ) -> None:

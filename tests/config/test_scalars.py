@@ -95,7 +95,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from("abcd"), VALUES | st.lists(VALUES, max_size=3)))
 def test_what_is_dumped_is_read_back(values: dict[str, Any]) -> None:
     found = {key: settle_written(value) for key, value in read_yaml(dump_yaml(values)).items()}

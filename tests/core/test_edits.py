@@ -267,7 +267,7 @@ def kept(skill: SkillDocument) -> list[tuple[str, str]]:
     return [(region.name, skill.text[region.start : region.end]) for region in skill.regions]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(skills(), st.lists(EDITS, max_size=6))
 def test_any_edits_to_any_skill(skill: SkillDocument, edits: list[Edit]) -> None:
     before = kept(skill)
@@ -281,7 +281,7 @@ def test_any_edits_to_any_skill(skill: SkillDocument, edits: list[Edit]) -> None
         assert bool(outcome.reason) == (outcome.state != "applied")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(skills(), EDITS)
 def test_only_an_applied_edit_changes_the_text_and_then_by_its_own_bytes(
     skill: SkillDocument, edit: Edit
@@ -310,7 +310,7 @@ def assert_gone(before: str, target: str, left: int) -> None:
     assert -target.count("\r") <= len(before) - left - len(target) <= returns
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=60), st.lists(st.builds(Edit, st.sampled_from(OPS), st.text(), st.text())))
 @example("\ud800", [Edit("append", "\udfff", "\ud800")])
 @example("---\n", [Edit("append", "---")])
@@ -320,7 +320,7 @@ def test_nothing_makes_it_raise(text: str, edits: list[Edit]) -> None:
     assert made.skill.digest
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(PROSE, st.lists(EDITS, max_size=4))
 def test_a_text_of_marker_pieces_is_never_made_malformed(text: str, edits: list[Edit]) -> None:
     skill = SkillDocument(text)

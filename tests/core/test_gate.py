@@ -184,7 +184,7 @@ def pairs(draw: st.DrawFn) -> tuple[Measured, Measured]:
     )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(pairs(), st.sampled_from(METRICS), st.sampled_from([0.0, 0.5, 0.9, 1.0]))
 def test_a_settled_contest_is_a_reject_of_the_full_measurement(
     pair: tuple[Measured, Measured], metric: Metric, floor: float
@@ -208,7 +208,7 @@ def test_a_settled_contest_is_a_reject_of_the_full_measurement(
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(pairs(), st.sampled_from(METRICS))
 def test_the_bound_bounds(pair: tuple[Measured, Measured], metric: Metric) -> None:
     incumbent, candidate = pair

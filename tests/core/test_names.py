@@ -42,7 +42,7 @@ def test_any_other_id_gets_a_stem_and_a_hash(task_id: str, stem: str) -> None:
     assert len(name) == len(stem) + 13
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sets(st.one_of(st.text(st.characters()), NEAR), max_size=30))
 @example({"task", "Task", "TASK"})
 @example({"a/b", safe_name("a/b"), safe_name(safe_name("a/b"))})

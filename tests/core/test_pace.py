@@ -194,7 +194,7 @@ CALLS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(CALLS, st.integers(1, 20))
 def test_whatever_happens_the_pace_keeps_its_promises(happenings, ceiling):
     pace, now, under_way = Pace.open(ceiling), 0.0, []
@@ -225,7 +225,7 @@ def test_whatever_happens_the_pace_keeps_its_promises(happenings, ceiling):
     assert pace.opens_at(0) is not None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(1.0, 200.0), st.integers(0, 5))
 def test_each_refusal_that_teaches_a_rate_lowers_it(every, rounds):
     pace, now = busy(Pace.open(64), 50, 1 / every), 50 / every
@@ -238,7 +238,7 @@ def test_each_refusal_that_teaches_a_rate_lowers_it(every, rounds):
         assert faster is None or pace.rate < faster
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(1.0, 200.0))
 def test_the_rate_recovers(every):
     pace, now = busy(Pace.open(64), 50, 1 / every), 50 / every

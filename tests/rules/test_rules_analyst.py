@@ -61,7 +61,7 @@ async def test_the_length_limit_rests_on_right_answers_too():
     assert "at most two words" in rules_of(patch)[0].content
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(2, 6), st.integers(0, 6))
 async def test_every_edit_is_backed_by_a_count_of_its_own_minibatch(sentences, years):
     failures = [trajectory(i, LONG, "Brenna") for i in range(sentences)]
@@ -252,7 +252,7 @@ async def test_no_more_examples_than_fit_are_added():
     assert len(layout(after.text).examples) == MOST_EXAMPLES
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.text("ab \n#-:", max_size=60))
 async def test_any_skill_can_be_worked_on(text):
     skill = SkillDocument(text)

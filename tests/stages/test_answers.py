@@ -192,7 +192,7 @@ NOISE = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(NOISE)
 def test_noise_is_an_answer_or_a_fault_and_never_anything_else(text: str) -> None:
     try:

@@ -44,7 +44,7 @@ def attempt(
     return measured, gate(measured, incumbent, incumbent, run.rule), target
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data(), st.sampled_from(METRICS), st.integers(1, 9), st.sampled_from([1, 2, 5]))
 def test_any_tables_in_any_order(data: st.DataObject, metric: str, n: int, workers: int) -> None:
     old, new = (data.draw(st.lists(MARK, min_size=n, max_size=n)) for _ in range(2))
@@ -70,7 +70,7 @@ def test_any_tables_in_any_order(data: st.DataObject, metric: str, n: int, worke
     assert runs[0][:2] == runs[1][:2]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data(), st.sampled_from(METRICS), st.integers(2, 9))
 def test_the_prefix_is_the_shortest_that_settles(data: st.DataObject, metric: str, n: int) -> None:
     old, new = (data.draw(st.lists(MARK, min_size=n, max_size=n)) for _ in range(2))

@@ -76,7 +76,7 @@ async def test_the_optimizer_decides_in_view_of_skill_edits_and_lessons() -> Non
     }
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 12), st.integers(1, 5))
 async def test_never_more_than_there_are(asked_for: int, available: int) -> None:
     asked = Asked(wish(asked_for), AUTONOMOUS)

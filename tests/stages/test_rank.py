@@ -77,7 +77,7 @@ def test_equal_support_keeps_the_order() -> None:
     assert by_support(merged(2, 3, 2, 3).edits) == [1, 3, 0, 2]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(0, 5), min_size=1, max_size=6),
     st.integers(1, 6),

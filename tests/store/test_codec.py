@@ -18,7 +18,7 @@ from skillopt_cli.store import codec
 
 
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_every_event_survives_the_round_trip(kind: type, data: st.DataObject) -> None:
     event = data.draw(values(kind))
@@ -30,13 +30,13 @@ def test_every_event_survives_the_round_trip(kind: type, data: st.DataObject) ->
     assert "\n" not in line
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values(TrainState))
 def test_the_state_survives_the_round_trip(original: TrainState) -> None:
     assert codec.load_state(codec.dump_state(original).encode()) == original
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values(Attempt), values(Score), values(ChatReply))
 def test_rollouts_and_calls_survive_the_round_trip(
     attempt: Attempt, score: Score, reply: ChatReply

@@ -9,7 +9,7 @@ from skillopt_cli.backends.simulated.reader import read_span
 from skillopt_cli.testing.tasks import make_items, write_splits
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 150))
 def test_every_item_can_be_read_by_the_simulated_target(seed, n):
     items = make_items(n, seed)

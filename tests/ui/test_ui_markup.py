@@ -6,7 +6,7 @@ import re
 
 import pytest
 from dom import parsed, text_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt_cli.ui.markup import prose
@@ -27,7 +27,6 @@ def test_what_stands_in_backticks_is_code(text: str, html: str) -> None:
     assert prose(text) == html
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from("`<>&'\"ab \n"), max_size=30))
 def test_no_text_becomes_markup_of_its_own(text: str) -> None:
     shown = prose(text)
