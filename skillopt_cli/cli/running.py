@@ -184,12 +184,13 @@ def _shown(folder: Path, order: Order, lines: JsonLines | None) -> Iterator[Orde
 
 
 def display_style(order: Order, *, as_json: bool) -> str:
-    """rich, plain or none: as configured, else rich on a terminal where `NO_COLOR` is not set."""
+    """rich, plain or none: as configured, else rich on a terminal that can draw, with colours."""
     if order.config.run.display != "auto":
         return order.config.run.display
     if as_json:
         return "none"
-    lively = sys.stderr.isatty() and "NO_COLOR" not in order.environment
+    able = order.environment.get("TERM") != "dumb" and "NO_COLOR" not in order.environment
+    lively = sys.stderr.isatty() and able
     return "rich" if lively else "plain"
 
 

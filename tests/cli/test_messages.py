@@ -18,6 +18,9 @@ from plugin_folder import benchmark, install
 
 import skillopt_cli
 from skillopt_cli.cli.app import app
+from skillopt_cli.cli.running import display_style
+from skillopt_cli.compose.build import Order
+from skillopt_cli.config import RunConfig
 
 PROGRAM = Path(sys.executable).with_name("skillopt")
 
@@ -210,6 +213,22 @@ def test_a_reader_of_lines_that_goes_away_is_no_bug() -> None:
     assert "internal error" not in said
     assert not (folder / "crash.txt").exists()
     assert json.loads((folder / "summary.json").read_bytes())["status"] == "finished"
+
+
+@pytest.mark.parametrize(
+    ("environment", "style"),
+    [
+        ({}, "rich"),
+        ({"TERM": "xterm"}, "rich"),
+        ({"TERM": "dumb"}, "plain"),
+        ({"NO_COLOR": ""}, "plain"),
+    ],
+)
+def test_the_panel_is_for_terminals_that_can_draw_it(
+    environment: dict[str, str], style: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert display_style(Order(RunConfig(), environment), as_json=False) == style
 
 
 def test_colours_are_for_terminals() -> None:
