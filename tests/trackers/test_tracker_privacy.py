@@ -77,6 +77,7 @@ def test_heavy_trackers_keep_no_secret_and_nothing_about_machine_and_user() -> N
 @dataclass
 class Collector:
     url: str = ""
+    status: int = 200
     bodies: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
 
@@ -101,7 +102,7 @@ def collector() -> Iterator[Collector]:
         def do_POST(self) -> None:
             heard.headers.append({name.lower(): value for name, value in self.headers.items()})
             heard.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(200)
+            self.send_response(heard.status)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -144,6 +145,18 @@ def test_a_collector_that_is_not_there_is_told_once() -> None:
         *("train", "searchqa", *SMALLEST, "--run-id", "a", "--tracker", "otel"),
         OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9",
         OTEL_EXPORTER_OTLP_TIMEOUT="1",
+    )
+    assert ended.code == 0, ended.err
+    (dropped,) = events(Path("outputs/searchqa/a"), "subscriber_dropped")
+    assert dropped["reason"].startswith("no server answers at http://127.0.0.1:9: ")
+
+
+@needs("otel")
+def test_a_collector_that_takes_no_spans_is_told_of(collector: Collector) -> None:
+    collector.status = 400
+    ended = skillopt(
+        *("train", "searchqa", *SMALLEST, "--run-id", "a", "--tracker", "otel"),
+        OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
     )
     assert ended.code == 0, ended.err
     (dropped,) = events(Path("outputs/searchqa/a"), "subscriber_dropped")
