@@ -50,6 +50,9 @@ _TEMPLATES = {
         ("What does {subject} sell?", "{subject} sells {answer}."),
     ),
 }
+_ASKING = frozenset(
+    word for forms in _TEMPLATES.values() for ask, _ in forms for word in ask.strip("?").split()
+)
 
 
 def make_items(n: int, seed: int, prefix: str = "task") -> list[Item]:
@@ -108,8 +111,10 @@ def _item(identity: str, subject: str, rng: Random) -> Item:
 
 
 def _name(rng: Random, syllables: int) -> str:
+    """A name that is no word of a question: a reader could take the one for the other."""
     parts = (rng.choice(_ONSETS) + rng.choice(_VOWELS) for _ in range(syllables - 1))
-    return ("".join(parts) + rng.choice(_CODAS)).capitalize()
+    name = "".join(parts) + rng.choice(_CODAS)
+    return _name(rng, syllables) if name in _ASKING else name.capitalize()
 
 
 _VALUES: dict[str, Callable[[Random], str]] = {
