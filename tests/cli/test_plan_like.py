@@ -31,7 +31,8 @@ def test_a_small_run_tells_what_a_large_one_takes() -> None:
     untold, like = plan(*LARGE), plan(*LARGE, "--like", "a")
     large = train(*LARGE, run_id="b")
     calls, read = len(events(large, "call_made")), tokens(large)
-    assert like["calls"]["point"] == pytest.approx(calls, rel=0.2)
+    # Later on more texts are no new ones, which a short run cannot tell.
+    assert like["calls"]["point"] == pytest.approx(calls, rel=0.25)
     assert like["tokens"]["point"] == pytest.approx(read, rel=0.35)
     assert untold["tokens"]["point"] > 2 * read
     for document in (untold, like):
