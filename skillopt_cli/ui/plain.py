@@ -154,8 +154,8 @@ def _stage_lines(view: RunView, event: ev.StageStarted) -> Lines:
     """A line for work that may keep a reader waiting and that no later line announces."""
     amount = f"{count(event.total, 'item')}, {count(event.workers, 'worker')}..."
     if event.stage == "test":
-        arm = "" if event.label == "eval" else f"{one_line(event.label).replace('_', ' ')} skill, "
-        return (f"Test: {arm}{amount}",)
+        arms = {"eval": "", "no_skill": "no skill, "}
+        return (f"Test: {arms.get(event.label, f'{one_line(event.label)} skill, ')}{amount}",)
     if event.stage == "measure" and event.label:
         return (f"Measure again: {one_line(event.label)} skill, {amount}",)
     if event.stage == "measure" and event.step == 0:
