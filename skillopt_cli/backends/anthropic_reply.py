@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
-from skillopt_cli.backends.reply import Said, arguments_text, count, read_as, shape
+from skillopt_cli.backends.reply import Said, arguments_text, count, read_as, shape, spent_in
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import RequestRefused, ServerFailed
 from skillopt_cli.core.task import ChatReply, Usage
@@ -70,9 +69,9 @@ def read_usage(data: object) -> Usage | None:
     The service counts tokens read from and written into its cache apart from the others; here
     `prompt_tokens` holds them all.
     """
-    if not isinstance(data, Mapping) or not isinstance(data.get("usage"), Mapping):
+    spent = spent_in(data)
+    if spent is None:
         return None
-    spent = data["usage"]
     rest, from_cache = count(spent, "input_tokens"), count(spent, "cache_read_input_tokens")
     into_cache = count(spent, "cache_creation_input_tokens")
     return Usage(

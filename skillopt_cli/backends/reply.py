@@ -60,6 +60,12 @@ def read_as(form: type[Form], data: object) -> Form | None:
         return None
 
 
+def spent_in(data: object) -> Mapping[str, Any] | None:
+    """What a decoded body holds under `usage`; None where it says nothing."""
+    spent = data.get("usage") if isinstance(data, Mapping) else None
+    return spent if isinstance(spent, Mapping) else None
+
+
 def usage_in(data: object, read: str, written: str) -> Usage | None:
     """What a decoded body says its call cost; None where it says nothing.
 
@@ -70,9 +76,9 @@ def usage_in(data: object, read: str, written: str) -> Usage | None:
         read: the service's name for the tokens it read.
         written: that for the tokens it wrote.
     """
-    if not isinstance(data, Mapping) or not isinstance(data.get("usage"), Mapping):
+    spent = spent_in(data)
+    if spent is None:
         return None
-    spent = data["usage"]
     prompt, completion, total = (count(spent, name) for name in (read, written, "total_tokens"))
     if prompt is not None and total is not None:
         completion = max(completion or 0, total - prompt)
