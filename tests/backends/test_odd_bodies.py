@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from odd_shapes import INTERFACES, completion, item, told
 from pydantic import SecretStr
 
 from skillopt_cli.backends import anthropic_reply, chat_completions, responses
@@ -23,23 +24,6 @@ from skillopt_cli.core.task import Usage
 from skillopt_cli.ports import RoleSettings
 
 KEY = "sk-canary-51c4b2"
-INTERFACES = ("chat_completions", "responses", "messages")
-
-
-def completion(message, finish="stop", **more):
-    return {"choices": [{"message": message, "finish_reason": finish, **more}]}
-
-
-def item(kind, **more):
-    return {"type": kind, **more}
-
-
-def part(text):
-    return {"type": "output_text", "text": text}
-
-
-def told(message, **more):
-    return {"error": {"message": message, **more}}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 from loopback import Answer, loopback
+from odd_shapes import INTERFACES, completion, item, part, told
 from pydantic import SecretStr
 
 from skillopt_cli.backends.claude_chat import open_claude_chat
@@ -26,22 +27,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 KEY = "sk-canary-51c4b2"
 ASKED = ChatRequest((Message("user", "Hello."),), "rollout")
-INTERFACES = ("chat_completions", "responses", "messages")
 PATHS = dict(zip(INTERFACES, ("/chat/completions", "/responses", "/messages"), strict=True))
 PAGE = {"content-type": "text/html; charset=utf-8"}
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def running():
-    async with loopback() as server:
-        yield server
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def server(running):
-    """The running server, as new."""
-    running.clear()
-    return running
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -68,22 +55,6 @@ def fine(interface):
         "responses": {"output": [item("message", content=[part("fine")])]},
         "messages": {"content": [{"type": "text", "text": "fine"}]},
     }[interface]
-
-
-def completion(message, finish="stop", **more):
-    return {"choices": [{"message": message, "finish_reason": finish, **more}]}
-
-
-def item(kind, **more):
-    return {"type": kind, **more}
-
-
-def part(text):
-    return {"type": "output_text", "text": text}
-
-
-def told(message, **more):
-    return {"error": {"message": message, **more}}
 
 
 async def failed(shared, server, interface, *answers):

@@ -9,7 +9,7 @@ from email.utils import formatdate
 
 import pytest
 import pytest_asyncio
-from loopback import Answer, loopback
+from loopback import Answer
 from pydantic import SecretStr
 
 from skillopt_cli.backends.openai_compatible import open_openai_compatible
@@ -78,19 +78,6 @@ REFUSAL = {
     "chat_completions": completion(None, refusal="I cannot"),
     "responses": response({"type": "refusal", "refusal": "I cannot"}),
 }
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def running():
-    async with loopback() as server:
-        yield server
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def server(running):
-    """The running server, as new."""
-    running.clear()
-    return running
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
