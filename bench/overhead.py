@@ -12,8 +12,9 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from skillopt_cli.compose.build import Order, composed
-from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.compose.build import open_session
+from skillopt_cli.compose.request import RunRequest
+from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.core.events import RolloutFinished, Stamped
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import train_session
@@ -34,10 +35,10 @@ def main() -> None:
         write_splits(home / "tasks", train=400, selection=200, test=100)
         assignments = ("model.backend=simulated", "train.num_epochs=2", "run.workers=24")
         flags = {"env.split_dir": str(home / "tasks")}
-        wishes = Wishes("searchqa", flags=flags, assignments=assignments)
-        order = Order(settle(wishes, {}).config, {}, [Subscriber("count", count)])
+        overrides = Overrides("searchqa", flags=flags, assignments=assignments)
+        request = RunRequest(settle(overrides, {}).config, {}, [Subscriber("count", count)])
         (home / "run").mkdir()
-        with composed(home / "run", order) as (session, _):
+        with open_session(home / "run", request) as (session, _):
             wall, cpu = time.perf_counter(), time.process_time()
             asyncio.run(train_session(session))
             cpu, wall = time.process_time() - cpu, time.perf_counter() - wall

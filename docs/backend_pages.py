@@ -9,11 +9,11 @@ from pathlib import Path
 
 import yaml
 
-from skillopt_cli.backends.agents.claude_code_exec import SOUGHT as CLAUDE
+from skillopt_cli.backends.agents.claude_code_exec import PROGRAM as CLAUDE
+from skillopt_cli.backends.agents.codex_exec import PROGRAM as CODEX
 from skillopt_cli.backends.agents.codex_exec import SANDBOX_VARIABLES
-from skillopt_cli.backends.agents.codex_exec import SOUGHT as CODEX
-from skillopt_cli.backends.agents.copilot import SOUGHT as COPILOT
-from skillopt_cli.backends.agents.cursor_exec import SOUGHT as CURSOR
+from skillopt_cli.backends.agents.copilot import PROGRAM as COPILOT
+from skillopt_cli.backends.agents.cursor_exec import PROGRAM as CURSOR
 from skillopt_cli.cli.plugins import ABILITIES
 from skillopt_cli.compose.endpoints import BACKEND_VARIABLE, MODEL_VARIABLE, ROLES, SPECIAL
 from skillopt_cli.compose.flags import in_shell
@@ -54,16 +54,16 @@ def backends_page() -> Iterator[str]:
 
 CHAIN = f"""## How a value is found
 
-The first that says something counts; an empty value or `null` says nothing.
+The first one with a value counts; an empty text and `null` are no values.
 
 1. a flag, such as `--target-model` or `--set model.target.timeout=60`
 2. a `SKILLOPT_` variable, such as `SKILLOPT_MODEL__TARGET__TIMEOUT`
 3. a variable of the backend that plays the role, listed below
-4. your YAML file, then a preset, then the benchmark's shipped file
+4. your YAML file, then a preset, then the benchmark's own file, then a base file
 5. the default
 
 Within 1, 2 and 4 a role's own setting (`model.target.timeout`) comes before the shared one
-(`model.timeout`); within 3 the variable listed first. In the names below `{{ROLE}}` stands for
+(`model.timeout`); within 3 the variable listed first. In the names below `{{ROLE}}` is
 `OPTIMIZER`, `TARGET` or `JUDGE`. `skillopt config show` names the source of every value. The key's
 own variable is the one exception: where anything names a variable in `api_key_env`, that one is
 read.
@@ -73,19 +73,24 @@ nothing names one, it is `openai_chat` if a variable holds an Azure endpoint for
 `openai_compatible` otherwise. `{MODEL_VARIABLE}` names the model of a role where the backend's own
 variables do not.
 
-A setting that only some backends heed is an error where it would have no effect: for one role,
-where that role's backend does not heed it; shared, where neither does.
+A setting that only some backends use is an error where it would have no effect: for one role,
+where that role's backend does not use it; shared, where neither does.
 """
 
 
 def _backend(spec: BackendSpec) -> Iterator[str]:
     yield f"## {spec.name}\n\n{_sentence(spec.summary)}\n"
     if spec.honours:
-        heeded = ", ".join(f"`{name}`" for name in SPECIAL if name in spec.honours)
-        yield f"Heeds beyond what every backend does: {heeded}.\n"
+        used = ", ".join(f"`{name}`" for name in SPECIAL if name in spec.honours)
+        yield f"Uses beyond what every backend does: {used}.\n"
     if spec.ignores:
         ignored = ", ".join(f"`{name}`" for name in Endpoint.model_fields if name in spec.ignores)
-        yield f"Cannot heed, so that it is an error to set them for this backend: {ignored}.\n"
+        yield f"Cannot use, so that it is an error to set them for this backend: {ignored}.\n"
+    if spec.default_model:
+        yield f"The model is `{spec.default_model}` where nothing names one.\n"
+    if spec.flags:
+        flags = ", ".join(f"`{flag}` (`{setting}`)" for setting, flag in spec.flags.items())
+        yield f"Flags, for each role that it plays: {flags}.\n"
     if spec.needs:
         yield "Checked before any call:\n"
         words = {"role": "{role}", "ROLE": "{ROLE}"}
@@ -106,8 +111,8 @@ def _need(need: Need, words: Mapping[str, str]) -> str:
     return f"{said} must be set{only}; {in_shell(need.hint.format(**words))}"
 
 
-def heeded_variables() -> dict[str, str]:
-    """What each variable of our backends stands for, by its name with `{ROLE}` in it."""
+def used_variables() -> dict[str, str]:
+    """The setting of each variable of our backends, by its name with `{ROLE}` in it."""
     found = {
         BACKEND_VARIABLE: "`backend` of the role",
         MODEL_VARIABLE: "`name` of the role, whatever its backend",
@@ -125,10 +130,10 @@ def heeded_variables() -> dict[str, str]:
 
 def _published() -> Iterator[str]:
     listed = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))
-    ours = heeded_variables()
+    ours = used_variables()
     rows = ["| variable | here |", "|---|---|"]
     forms: dict[str, list[str]] = {}
-    for name in listed["heeded"]:
+    for name in listed["used"]:
         forms.setdefault(ours[name], []).append(f"`{name}`")
     rows += [f"| {', '.join(names)} | {setting} |" for setting, names in forms.items()]
     for benchmark, variables in listed["benchmarks"].items():
@@ -136,7 +141,7 @@ def _published() -> Iterator[str]:
         rows.append(f"| {names} | the benchmark [`{benchmark}`](../benchmarks/{benchmark}.md) |")
     for group in listed["absent"]:
         names = ", ".join(f"`{name}`" for name in group["names"])
-        rows.append(f"| {names} | not heeded: {_cell(group['why'])} |")
+        rows.append(f"| {names} | not used: {_cell(group['why'])} |")
     yield (
         "## Variables of the published system\n\nEvery variable that the published system reads, "
         "and what becomes of it here. There YAML wins over variables; here variables win.\n"
@@ -149,7 +154,7 @@ ENV_HEAD = """\
 # Take away the `#` before those you need; --preset tiny and --preset demo need none of them.
 # Each OPTIMIZER_ or TARGET_ variable is for that role alone and wins over the shared one; JUDGE_ in
 # the place of OPTIMIZER_ is for the judge of benchmarks that have one, else the optimizer. An empty
-# one says nothing. Flags and SKILLOPT_ variables win over all of these, and these over YAML files.
+# one has no effect. Flags and SKILLOPT_ variables win over all of these, and these over YAML files.
 # Which is in force, and where it came from, is shown by `skillopt config show`.
 #
 # Generated from the backends by docs/generate.py; do not edit by hand.
@@ -203,7 +208,9 @@ def env_example() -> Iterator[str]:
             yield from _env_group(f"{spec.name}: {spec.summary}")
         for setting, names in new.items():
             if names:
-                yield from _env_setting(_about(setting), names)
+                default = spec.default_model if setting == "name" else ""
+                unset = f" {default} when unset." if default else ""
+                yield from _env_setting(f"{_about(setting)}{unset}", names)
     for sought in PROGRAMS:
         yield from _env_setting(f"Where `{sought.command}` is.", sought.variables)
     yield from _env_setting("What Codex may do.", SANDBOX_VARIABLES)

@@ -37,7 +37,7 @@ def benchmarks_page() -> Iterator[str]:
         "",
         "In a judged benchmark a third model compares answers with references: the role `judge`,"
         " which is the optimizer's model unless `model.judge` names another. Its calls have rows of"
-        " their own in every account of spend, and `evaluation.judge_twice` says which share of"
+        " their own in every account of spend, and `evaluation.judge_twice` sets which share of"
         " answers it judges a second time; how often both verdicts agree is part of the summary."
         " The judge sees the answer as a quotation, whose words about verdicts are no instruction;"
         " a verdict is one of the words asked for, alone, labelled or in JSON, and anything else is"

@@ -4,8 +4,8 @@
 #   examples/sweep.sh searchqa --preset tiny
 #
 # What is given here goes to every run. With OUT, RATES and SEEDS set, other runs are made.
-# `skillopt sweep` does the same over a YAML file, goes on where it was killed, and says which
-# differences are more than luck.
+# `skillopt sweep` does the same over a YAML file, continues where it was killed, and shows which
+# differences are more than chance.
 set -euo pipefail
 
 OUT=${OUT:-outputs}
@@ -17,7 +17,7 @@ for rate in $RATES; do
     for seed in $SEEDS; do
         run="rate-$rate-seed-$seed"
         runs+=("$run")
-        # Runs with one journal pay once for what they measure in common: the seed skill's scores,
+        # Runs with one cache pay once for what they measure in common: the seed skill's scores,
         # first of all.
         shared=(--set "run.cache_dir=$OUT/cache" --out-root "$OUT" --display none)
         if found=$(ls -d "$OUT"/*/"$run" 2>/dev/null); then

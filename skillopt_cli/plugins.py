@@ -1,4 +1,4 @@
-"""Floor 4: plug-ins through entry points. Ours are listed there like a stranger's.
+"""Plug-ins through entry points. Ours are listed there like a stranger's.
 
 A plug-in is imported only when named. A broken one is an error that names it, never "unknown".
 """
@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import difflib
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from traceback import walk_tb
 from typing import TypeVar
+
+from pydantic import BaseModel
 
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.ports import BackendSpec, BenchmarkSpec, TrackerSpec
@@ -18,6 +21,10 @@ from skillopt_cli.ports import BackendSpec, BenchmarkSpec, TrackerSpec
 BENCHMARKS = "skillopt.benchmarks"
 BACKENDS = "skillopt.backends"
 TRACKERS = "skillopt.trackers"
+OWN_TASKS = "folder"
+"""The benchmark that reads task files of users."""
+SIMULATED = "simulated"
+"""The backend that plays at being a model."""
 
 S = TypeVar("S", BackendSpec, BenchmarkSpec, TrackerSpec)
 
@@ -53,6 +60,24 @@ def load_backend(name: str) -> BackendSpec:
         ConfigError: it is unknown, or its plug-in is broken.
     """
     return _load(BACKENDS, "backend", name, BackendSpec)
+
+
+def backend_options(name: str) -> type[BaseModel] | None:
+    """The section of the configuration that a backend declares; None where there is none.
+
+    Raises:
+        ConfigError: the backend's plug-in is broken.
+    """
+    return load_backend(name).options if name in names(BACKENDS) else None
+
+
+def sound_backends() -> list[BackendSpec]:
+    """Every installed backend that can be loaded; a broken one is an error where it is used."""
+    found = []
+    for name in names(BACKENDS):
+        with suppress(ConfigError):
+            found.append(load_backend(name))
+    return found
 
 
 def load_tracker(name: str) -> TrackerSpec:
@@ -105,7 +130,7 @@ def at_fault(error: BaseException) -> str | None:
     """The plug-in whose code an error was raised in, for people; None when it was ours.
 
     The innermost frame that belongs to us or to a plug-in decides: what a library raises is the
-    fault of whoever called it, and what we raise while a plug-in calls us is our own.
+    fault of its caller, and what we raise while a plug-in calls us is our own.
     """
     ours = __name__.partition(".")[0]
     modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]

@@ -1,7 +1,8 @@
-"""Skill folders on disk: read into a value, and laid out again as they were."""
+"""Skills on disk: reads the text of one, and the files beside it, and writes these back."""
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 import re
@@ -9,8 +10,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from skillopt_cli.core.errors import DataError, UsageError
-from skillopt_cli.core.folder import (
+from skillopt_cli.core.companion_files import (
     SKILL_FILE,
     Companion,
     Folder,
@@ -19,27 +19,102 @@ from skillopt_cli.core.folder import (
     inner,
     is_pattern,
 )
+from skillopt_cli.core.control_characters import CONTROL, controls_told
+from skillopt_cli.core.errors import DataError, UsageError
+from skillopt_cli.permissions import make_folder, opener
+from skillopt_cli.safe_files import read_regular
 
 LONGEST_TEXT = 500_000
-"""Bytes; a longer file is not read as text but carried like a binary one."""
+"""Bytes; a longer file is copied like a binary one instead of being read as text."""
 MOST_BYTES = 50_000_000
-"""Of all files together."""
-_PASSED_OVER = re.compile(
+"""Limit over all files of a folder."""
+_READABLE = 0o444
+_IGNORED = re.compile(
     r"\.git|\.hg|\.svn|\.DS_Store|__pycache__|.*\.py[co]"
-    # Copies that `diff-skills --apply` and `--undo` leave beside a skill.
-    r"|.*\.\d{8}T\d{6}Z(?:-\d+)?\.(?:bak|undone)"
+    # Backups and notes that `diff-skills --apply` and `--undo` write beside a skill.
+    r"|.*\.\d{8}T\d{6}Z(?:-\d+)?\.(?:bak|undone|added)"
 )
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+_BINARY = 0.3
+"""Share of control characters from which on a file is no text."""
+
+
+def read_skill_text(path: Path, *, companion: bool = False) -> str:
+    """The text of a skill's file, without a byte-order mark. Every command reads skills by it.
+
+    Args:
+        companion: whether it is a file beside SKILL.md, which may hold control characters.
+
+    Raises:
+        DataError: the file cannot be read, is not UTF-8 text, or holds control characters other
+            than tabs and line breaks.
+    """
+    try:
+        content = read_regular(path, MOST_BYTES)
+    except OSError as error:
+        raise DataError(
+            f"cannot read the skill file {path}: {error.strerror}", "correct its permissions"
+        ) from None
+    return skill_text(content, path, companion=companion)
+
+
+def skill_text(content: bytes, path: Path, *, companion: bool = False) -> str:
+    """The text in the bytes of a skill's file, as `read_skill_text`. Pure."""
+    try:
+        text = _decoded(content).lstrip("\ufeff")
+    except ValueError as error:
+        raise DataError(
+            f"the skill file {path} is not UTF-8 text{error}",
+            "name a Markdown file; one in another encoding has to be saved again as UTF-8",
+        ) from None
+    if not companion and (told := controls_told(text)):
+        lone = "save it with the line ends of Unix, if it has those of an old Mac; " * (
+            "\r" in text
+        )
+        raise DataError(
+            f"the skill file {path} holds {told}",
+            f"{lone}a skill holds none but tabs and line breaks, so remove them in an editor",
+        )
+    return text
+
+
+def _decoded(content: bytes) -> str:
+    """The text of a file; raises ValueError with what else it seems to be."""
+    for mark, name in _MARKS:
+        if content.startswith(mark):
+            raise ValueError(f" but {name}")
+    # Half of each Latin letter is zero there.
+    zeros = content[:1000:2].count(0), content[1:1000:2].count(0)
+    if min(zeros) == 0 and max(zeros) > len(content[:1000]) / 4:
+        raise ValueError(" but UTF-16")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        found = content[error.start : error.start + 1]
+        letter = found.decode("cp1252", "replace")
+        latin = f", which is `{letter}` in Latin-1" if letter.isalpha() else ""
+        raise ValueError(f": byte 0x{found.hex().upper()} in line {line}{latin}") from None
+    if len(CONTROL.findall(text)) > _BINARY * len(text):
+        raise ValueError("")
+    return text
 
 
 def read_companions(root: Path, editable: Sequence[str] = (SKILL_FILE,)) -> Folder:
-    """All of a skill folder but SKILL.md. What version control and Python leave is passed over.
+    """The files of a skill folder but SKILL.md, without those of version control and Python.
 
     Args:
         editable: see `Folder`.
 
     Raises:
         UsageError: a member of `editable` leaves the folder, or names no file in it.
-        DataError: a file cannot be read, a link leads out, or there is too much of it.
+        DataError: a file cannot be read, a link leads out, or the folder is too large.
     """
     files: list[Companion] = []
     total = 0
@@ -55,34 +130,36 @@ def read_companions(root: Path, editable: Sequence[str] = (SKILL_FILE,)) -> Fold
                 "move what the skill does not need out of it, or name the file SKILL.md alone",
             )
     files.sort(key=lambda file: file.path)
-    return Folder(tuple(files), _checked(root, editable, files))
+    return Folder(tuple(files), _checked_patterns(root, editable, files))
 
 
-def lay_out(folder: Folder, place: Path) -> None:
-    """Write every file into a folder, byte for byte, executable where it was.
+def write_companions(folder: Folder, place: Path) -> None:
+    """Write every file into a folder, byte for byte, with its executable bit.
 
     Raises:
-        DataError: a file that is not carried along changed since it was read, or is gone.
-        OSError: one cannot be written.
+        DataError: a file that was not read as text has changed since, or is gone.
+        OSError: a file cannot be written.
     """
     for file in folder.files:
         path = place / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(_content(file))
+        make_folder(path.parent)
+        with open(path, "wb", opener=opener) as written:
+            written.write(_content(file))
         if file.executable:
             make_executable(path)
 
 
 def make_executable(path: Path) -> None:
-    """Let everyone run a file."""
-    path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    """Let those execute a file who may read it."""
+    mode = path.stat().st_mode
+    path.chmod(mode | (mode & _READABLE) >> 2)
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Every file of the folder, links within it followed."""
+    """Every file of the folder, following links within it."""
     inside = root.resolve()
     for home, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not _PASSED_OVER.fullmatch(name))
+        folders[:] = sorted(name for name in folders if not _IGNORED.fullmatch(name))
         for name in (*folders, *names):
             path = Path(home, name)
             if not path.is_symlink():
@@ -93,7 +170,7 @@ def _files(root: Path) -> Iterator[Path]:
                     f"in the skill folder {root}, {path.relative_to(root)} is a link to {what}",
                     "put a copy in its place",
                 )
-        yield from (Path(home, name) for name in names if not _PASSED_OVER.fullmatch(name))
+        yield from (Path(home, name) for name in names if not _IGNORED.fullmatch(name))
 
 
 def _companion(path: Path, name: str) -> Companion:
@@ -104,7 +181,7 @@ def _companion(path: Path, name: str) -> Companion:
         executable = bool(status.st_mode & stat.S_IXUSR)
         if status.st_size > MOST_BYTES:
             return Companion(name, Held("", status.st_size, ""), executable)
-        content = path.read_bytes()
+        content = read_regular(path, MOST_BYTES)
     except FileNotFoundError:
         raise DataError(
             f"{path} of the skill folder is a link to nothing",
@@ -112,7 +189,7 @@ def _companion(path: Path, name: str) -> Companion:
         ) from None
     except OSError as error:
         raise DataError(
-            f"cannot read {path} of the skill folder: {error.strerror}", "mend its permissions"
+            f"cannot read {path} of the skill folder: {error.strerror}", "fix its permissions"
         ) from None
     if len(content) <= LONGEST_TEXT and b"\0" not in content:
         try:
@@ -128,7 +205,7 @@ def _content(file: Companion) -> bytes:
         return held.encode(errors="backslashreplace")
     hint = "put it back as it was, or start a new run"
     try:
-        content = Path(held.source).read_bytes()
+        content = read_regular(Path(held.source), MOST_BYTES)
     except OSError as error:
         raise DataError(
             f"cannot read {held.source}, which belongs to the skill: {error.strerror}", hint
@@ -138,7 +215,9 @@ def _content(file: Companion) -> bytes:
     return content
 
 
-def _checked(root: Path, editable: Sequence[str], files: Sequence[Companion]) -> tuple[str, ...]:
+def _checked_patterns(
+    root: Path, editable: Sequence[str], files: Sequence[Companion]
+) -> tuple[str, ...]:
     known = {SKILL_FILE, *(file.path for file in files if file.text is not None)}
     checked = []
     for pattern in editable:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import shutil
+from contextlib import chdir
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from typer.testing import CliRunner
@@ -12,6 +17,24 @@ from typer.testing import CliRunner
 from skillopt_cli.cli.app import app
 
 TINY = ("--preset", "tiny")
+PUBLISHED = tuple(
+    text
+    for setting in (
+        "gradient.failure_only=false",
+        "optimizer.learning_rate=4",
+        "optimizer.lr_scheduler=cosine",
+        "optimizer.merge=model",
+        "optimizer.verify=off",
+        "optimizer.reflect_rounds=1",
+        "optimizer.rejected_memory=step",
+        "optimizer.rerun_solved=1",
+        "optimizer.use_slow_update=true",
+        "optimizer.use_meta_skill=true",
+        "evaluation.gate_policy=strict",
+    )
+    for text in ("--set", setting)
+)
+"""The published method, without the preset `paper`, which also sets how guidance is judged."""
 """4 steps in 2 epochs on the simulated model."""
 SMALLEST = (
     *TINY,
@@ -80,9 +103,24 @@ def train(*arguments: object, run_id: str = "a", **variables: str) -> Path:
     return Path("outputs", "searchqa", run_id)
 
 
+def finished_run(*arguments: object, run_id: str = "a") -> Path:
+    """A copy of a run that is trained once per test process, for tests of what comes after it."""
+    kept = _trained_once(tuple(map(str, arguments)), run_id)
+    return shutil.copytree(kept, Path("outputs", "searchqa", run_id))
+
+
+@cache
+def _trained_once(arguments: tuple[str, ...], run_id: str) -> Path:
+    folder = Path(mkdtemp(prefix="finished-run-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    with chdir(folder):
+        return train(*arguments, run_id=run_id).resolve()
+
+
 def events(folder: Path, *kinds: str) -> list[dict[str, Any]]:
-    """The facts of a run, or those of some kinds."""
-    lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    """The facts of a run, or those of some kinds; a line that is being written is left out."""
+    log = folder / "events.jsonl"
+    lines = log.read_bytes().split(b"\n")[:-1] if log.exists() else []
     found = [json.loads(line)["event"] for line in lines]
     return [event for event in found if not kinds or event["kind"] in kinds]
 

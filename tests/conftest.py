@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from skillopt_cli.backends.weights import fetch_weights, find_weights
+from skillopt_cli.backends.chat.weights import fetch_weights, find_weights
 
 KEPT = {"PATH", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "PYTEST_CURRENT_TEST"}
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
-# How long an example takes is the machine's business.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+# How long an example takes is the machine's business, and every machine tries the same ones.
+settings.register_profile(
+    "same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")
@@ -39,14 +42,26 @@ def real_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     del server
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Paths of homes to be, one for each test.
+
+    Counted here: pytest's own numbering reads the whole folder for each new name.
+    """
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
 def clean_surroundings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]
 ) -> Iterator[None]:
     for name in set(os.environ) - KEPT:
         if not name.startswith(("PYTEST_", "COV_")):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+    home = next(homes)
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TERMINAL_WIDTH", "100")
     monkeypatch.chdir(tmp_path)
     yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from xml.etree.ElementTree import Element, TreeBuilder
 
-_VOID = {"meta", "link", "br", "hr", "img", "input"}
+_VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 
 
 class _Reader(HTMLParser):

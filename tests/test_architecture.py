@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import subprocess
+import tomllib
+from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -19,37 +21,47 @@ ROOT = PACKAGE.parent
 
 FLOORS = {
     "core": 0,
+    "permissions": 0.4,
+    "safe_files": 0.5,
     "ports": 1,
-    "config": 1,
     "skill_folder": 1,
+    "plugins": 1.1,
+    "config": 1.2,
+    "executors": 1.5,
     "stages": 2,
     "backends": 2,
     "benchmarks": 2,
-    "executors": 2,
     "store": 2,
+    "cluster": 2.5,
     "control": 2,
-    "rules": 3,
-    "trackers": 3,
-    "engine": 3,
-    "plugins": 4,
-    "compose": 4,
-    "ui": 5,
-    "sweeps": 5,
-    "web": 6,
-    "cli": 7,
+    "runlog": 3,
+    "replay": 3,
+    "optimizers": 4,
+    "trackers": 4,
+    "engine": 4,
+    "charts": 4,
+    "compose": 5,
+    "planning": 6,
+    "doctor": 6,
+    "apply_skill": 6,
+    "ui": 6,
+    "reports": 7,
+    "sweeps": 8,
+    "web": 9,
+    "api": 9,
+    "cli": 10,
     # Public helpers for plug-in authors may use everything below the command line.
-    "testing": 7,
-    "__main__": 7,
+    "testing": 10,
+    "__main__": 10,
 }
 """A module may import from its own floor and below, and beside itself only its own package."""
 
 BESIDE = {
     ("config", "config"),
-    ("compose", "plugins"),
-    ("sweeps", "ui"),
     ("__main__", "cli"),
 }
-STANDARD_ONLY = "core"
+YAML_READER = "front_matter.py"
+"""The module of `core` that needs more than the standard library (decision 0040)."""
 # The store is a port's implementation that the reading side of the displays shares.
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
@@ -59,9 +71,15 @@ def area(path: Path) -> str:
     return relative.parts[0].removesuffix(".py")
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a source."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imports(path: Path) -> list[str]:
     found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -70,13 +88,12 @@ def imports(path: Path) -> list[str]:
 
 
 def functions(path: Path) -> list[tuple[str, int]]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     return [
         (
             f"{path.relative_to(ROOT)}:{node.lineno} {node.name}",
             (node.end_lineno or 0) - node.lineno + 1,
         )
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
 
@@ -96,11 +113,26 @@ def wrong_imports(path: Path) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in SOURCES if p.parent != PACKAGE or p.name != "__init__.py"], ids=str
-)
-def test_imports_point_down(path: Path) -> None:
-    assert wrong_imports(path) == []
+def test_imports_point_down() -> None:
+    sources = [path for path in SOURCES if path != PACKAGE / "__init__.py"]
+    assert [wrong for path in sources for wrong in wrong_imports(path)] == []
+
+
+def links_made(path: Path) -> list[str]:
+    """Places that give an existing file a second name: who may write there alters both."""
+    return [
+        f"{path.name}:{node.lineno}"
+        for node in nodes(path)
+        if isinstance(node, ast.Attribute)
+        and (node.attr == "hardlink_to" or ast.unparse(node) == "os.link")
+    ]
+
+
+def test_no_file_gets_a_second_name(tmp_path: Path) -> None:
+    assert [place for path in SOURCES for place in links_made(path)] == []
+    planted = tmp_path / "planted.py"
+    planted.write_text("copytree(a, b, copy_function=os.link)\nPath(a).hardlink_to(b)\n")
+    assert sorted(links_made(planted)) == ["planted.py:1", "planted.py:2"]
 
 
 def test_a_planted_upward_import_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +150,7 @@ def test_core_uses_the_standard_library_only() -> None:
         for name in imports(path)
         if name.split(".")[0] not in {*sys.stdlib_module_names, "skillopt_cli"}
     }
-    assert foreign == set()
+    assert foreign == {f"{YAML_READER}: yaml"}
 
 
 def test_files_are_small() -> None:
@@ -132,9 +164,15 @@ def test_functions_are_short() -> None:
     assert lengths[-1][0] <= 80, lengths[-1]
 
 
+def test_modules_of_tests_have_names_of_their_own() -> None:
+    """They are imported by their names alone: of two with one name, one would hide the other."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("*.py"))
+    assert [name for name, n in names.items() if n > 1 and name != "conftest.py"] == []
+
+
 def test_the_loop_fits_on_a_page() -> None:
     sizes = dict(functions(PACKAGE / "engine" / "loop.py"))
-    assert sum(sizes.values()) <= 45
+    assert sum(sizes.values()) < 60
 
 
 def unexplained(text: str) -> list[int]:
@@ -155,11 +193,37 @@ def test_whoever_catches_every_error_says_why() -> None:
     assert unexplained("try:\n    pass\nexcept Exception:\n    pass\n") == [3]
 
 
+def test_the_seams_are_counted_and_each_is_short() -> None:
+    seams = {
+        node.name: sum(
+            isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) for part in node.body
+        )
+        for path in SOURCES
+        if area(path) == "ports"
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases)
+    }
+    assert seams == {
+        "Benchmark": 3,
+        "Referenced": 1,
+        "Interactive": 2,
+        "Filed": 2,
+        "Judged": 2,
+        "ChatBackend": 1,
+        "AgentBackend": 1,
+        "AttemptRunner": 1,
+        "Executor": 2,
+        "Store": 12,
+        "Control": 2,
+        "Tracker": 3,
+    }
+
+
 def test_nothing_is_process_wide() -> None:
     rebinding = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.Global)
     ]
     assert rebinding == []
@@ -193,12 +257,6 @@ def test_every_event_is_frozen_and_tagged() -> None:
     assert all(member.__dataclass_params__.frozen for member in kinds)
 
 
-def test_the_changelog_names_this_version() -> None:
-    newest = re.search(r"^## \[?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
-    assert newest is not None
-    assert newest.group(1) == skillopt_cli.__version__
-
-
 def test_nothing_speaks_of_the_machine_it_was_written_on() -> None:
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -214,5 +272,7 @@ def test_nothing_speaks_of_the_machine_it_was_written_on() -> None:
 
 
 def test_configs_ship_in_the_wheel() -> None:
-    config = json.dumps((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert "force-include" in config and "configs" in config
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert included == {"configs": "skillopt_cli/configs"}
+    assert list((ROOT / "configs").glob("*/default.yaml"))

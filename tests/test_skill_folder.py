@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from skillopt_cli.compose.skill_init import read_skill, seed_skill
-from skillopt_cli.config.sections import EnvConfig
+from skillopt_cli.compose.seed_skill import read_skill, seed_skill
+from skillopt_cli.config.env_section import EnvConfig
+from skillopt_cli.core.companion_files import Companion, Held
 from skillopt_cli.core.errors import DataError, SkillOptError, UsageError
-from skillopt_cli.core.folder import Companion, Held
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.skill_folder import LONGEST_TEXT, MOST_BYTES, lay_out, read_companions
+from skillopt_cli.skill_folder import LONGEST_TEXT, MOST_BYTES, read_companions, write_companions
+from skillopt_cli.store.files import replace_folder
 
 TEXT = "---\nname: x\n---\n# A\n"
 
@@ -48,13 +49,40 @@ def test_texts_are_carried_and_the_rest_is_held_by_its_digest(home: Path) -> Non
 def test_what_is_read_is_laid_out_byte_for_byte(home: Path) -> None:
     skill = read_skill(home)
     assert skill.folder is not None
-    lay_out(skill.folder, Path("out"))
+    write_companions(skill.folder, Path("out"))
     for path in (p for p in home.rglob("*") if p.is_file() and p.name != "SKILL.md"):
         copy = Path("out", path.relative_to(home))
         assert copy.read_bytes() == path.read_bytes()
         assert os.access(copy, os.X_OK) == os.access(path, os.X_OK)
     Path("out", "SKILL.md").write_text(TEXT, encoding="utf-8")
     assert read_skill(Path("out")).digest == skill.digest
+
+
+def test_a_file_with_a_second_name_is_copied(home: Path) -> None:
+    """So nobody who may write in a copy alters what it was made from."""
+    names = ("logo.png", "scripts/x.py", "empty.md")
+    for number, name in enumerate(names):
+        os.link(home / name, f"other{number}")
+    folder = read_companions(home)
+    write_companions(folder, Path("out"))
+    for number, name in enumerate(names):
+        copy, other = Path("out", name), Path(f"other{number}")
+        before = other.read_bytes()
+        assert (copy.stat().st_nlink, copy.read_bytes()) == (1, before)
+        copy.write_bytes(b"changed")
+        assert other.read_bytes() == before
+
+
+def test_a_skill_folder_is_written_beside_what_others_linked_there(home: Path) -> None:
+    skill, victim = read_skill(home), Path("victim")
+    replace_folder(Path("best"), skill)
+    for name in ("SKILL.md", "logo.png", "scripts/x.py"):
+        victim.write_bytes(b"theirs")
+        Path("best", name).unlink()
+        os.link(victim, Path("best", name))
+        replace_folder(Path("best"), skill)
+        assert victim.read_bytes() == b"theirs"
+        assert read_skill(Path("best")).digest == skill.digest
 
 
 def test_what_others_leave_there_is_passed_over(home: Path) -> None:

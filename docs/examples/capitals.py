@@ -2,9 +2,17 @@
 
 from collections.abc import Sequence
 
-from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
-from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
+from skillopt_cli import (
+    Attempt,
+    Benchmark,
+    BenchmarkRequest,
+    BenchmarkSpec,
+    Brief,
+    Score,
+    Section,
+    Split,
+    Task,
+)
 
 CAPITALS: dict[Split, str] = {
     "train": "France Paris, Japan Tokyo, Kenya Nairobi, Peru Lima, Norway Oslo, Egypt Cairo, "

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 
-from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.core.task import ChatReply, ChatRequest, Usage
-from skillopt_cli.ports import BackendSpec, RoleSettings
+from skillopt_cli import BackendSpec, ChatReply, ChatRequest, ConfigError, RoleSettings, Usage
 
 CALLS_FOR_BREVITY = ("nothing but", "Leave out", "Do not")
 

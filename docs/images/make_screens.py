@@ -17,10 +17,13 @@ from rich.console import Console, RenderableType
 from rich.terminal_theme import MONOKAI
 
 from skillopt_cli.core.errors import SkillOptError
-from skillopt_cli.ui.diff import NamedSkill, Screen, diff_skills, named_skill
-from skillopt_cli.ui.page import as_rich
-from skillopt_cli.ui.reading import read_view
-from skillopt_cli.ui.report import Reported, story
+from skillopt_cli.reports.diff.named_skill import NamedSkill, named_skill
+from skillopt_cli.reports.diff.skill_diff import diff_skills
+from skillopt_cli.reports.diff.terminal import Screen
+from skillopt_cli.reports.run.run_report import run_report
+from skillopt_cli.reports.run.subject import Subject
+from skillopt_cli.reports.terminal import as_rich
+from skillopt_cli.runlog.run_log import read_view
 
 WIDTH = 110
 HERE = Path(__file__).parent
@@ -41,7 +44,7 @@ def screens(run: Path) -> dict[str, str]:
         for which in ("seed", "best")
         for named in (named_skill(f"{run}:{which}"),)
     )
-    report = as_rich(story(Reported(name, read_view(run))))
+    report = as_rich(run_report(Subject(name, read_view(run))))
     return {
         "gate-report.svg": _svg(report, f"skillopt gate-report {name}"),
         "diff-skills.svg": _svg(

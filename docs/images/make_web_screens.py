@@ -20,13 +20,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 HERE = Path(__file__).parent
 PROGRAM = (sys.executable, "-m", "skillopt_cli")
 TRAIN = (
-    *("train", "searchqa", "--preset", "tiny", "--batch-size", "10", "--epochs", "2"),
-    *("--set", "train.train_size=40", "--set", "evaluation.sel_env_num=30"),
+    *("train", "searchqa", "--preset", "tiny", "--batch-size", "10", "--epochs", "3"),
+    *("--set", "train.train_size=40", "--set", "optimizer.verify=edits"),
+    *("--set", "evaluation.sel_env_num=40", "--set", "evaluation.test_env_num=60"),
 )
 RUN = "/runs/searchqa/first"
 HELD = "/runs/searchqa/held"
@@ -40,27 +41,45 @@ PAGES = {
     "epochs": f"{RUN}/epochs",
     "spend": f"{RUN}/spend",
     "settings": f"{RUN}/settings",
+    "sweep": "/sweeps/rates",
     "compare": "/compare?run=searchqa/first&run=searchqa/second",
     "new": "/new",
     "steer": f"{HELD}/steer",
 }
-WIDE, TELEPHONE = 1000, 360
+GRID = """
+benchmark: searchqa
+preset: tiny
+fixed:
+  train.num_epochs: 2
+  train.batch_size: 10
+  train.train_size: 40
+  evaluation.sel_env_num: 40
+  evaluation.test_env_num: 60
+grid:
+  optimizer.verify: ["off", edits]
+  optimizer.learning_rate: [2, 4, 16]
+seeds: [1]
+"""
+WIDE, TELEPHONE = 1000, 390
 TALLEST = 1400
 UNREAD = re.compile("^reading$|being read")
 """Stands on a page whose run is not read to its end yet."""
 
 
 def runs_in(folder: Path) -> None:
-    """Two runs that are finished."""
-    for run_id, seed in (("first", "42"), ("second", "7")):
+    """Two runs that are finished, and a sweep."""
+    for run_id, seed in (("first", "11"), ("second", "1")):
         argv = [*PROGRAM, *TRAIN, "--seed", seed, "--run-id", run_id]
         subprocess.run(argv, cwd=folder, check=True, capture_output=True)
+    (folder / "rates.yaml").write_text(GRID, encoding="utf-8")
+    argv = [*PROGRAM, "sweep", "rates.yaml", "--display", "none"]
+    subprocess.run(argv, cwd=folder, check=True, capture_output=True)
 
 
 @contextmanager
 def held_at_edits(folder: Path) -> Iterator[None]:
     """A run that waits with the edits of its first step chosen."""
-    slow = ("--set", "model.simulated.latency_ms=1500", "--run-id", "held")
+    slow = ("--set", "model.simulated.latency_ms=500", "--run-id", "held")
     argv = [*PROGRAM, *TRAIN, *slow]
     with subprocess.Popen(
         argv, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -77,7 +96,7 @@ def held_at_edits(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The page's address."""
+    """The page's link."""
     argv = [*PROGRAM, "webui", "--port", "0"]
     with subprocess.Popen(argv, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -85,26 +104,38 @@ def served(folder: Path) -> Iterator[str]:
         server.terminate()
 
 
-def taken(browser: Browser, address: str, out: Path) -> None:
-    """A picture of each page, light, and of a run on a telephone, dark."""
+def taken(browser: Browser, link: str, out: Path) -> None:
+    """A picture of each page, light, and of a run dark, also on a telephone."""
     wide = browser.new_page(viewport={"width": WIDE, "height": 700}, color_scheme="light")
+    address = link.partition("/?")[0]
+    wide.goto(link)
+    wide.wait_for_url(f"{address}/")
     for name, path in PAGES.items():
         wide.goto(f"{address}{path}")
         expect(wide.get_by_text(UNREAD)).to_have_count(0)
-        height = min(TALLEST, wide.evaluate("document.documentElement.scrollHeight"))
-        clip = {"x": 0, "y": 0, "width": WIDE, "height": height}
-        wide.screenshot(path=out / f"web-{name}.png", full_page=True, clip=clip)
+        picture(wide, out / f"web-{name}.png")
+    wide.emulate_media(color_scheme="dark")
+    wide.goto(f"{address}{RUN}")
+    picture(wide, out / "web-dark.png")
     small = {"width": TELEPHONE, "height": 760}
     narrow = browser.new_page(viewport=small, color_scheme="dark", device_scale_factor=2)
+    narrow.context.add_cookies(wide.context.cookies())
     narrow.goto(f"{address}{RUN}")
     narrow.screenshot(path=out / "web-telephone.png")
+
+
+def picture(page: Page, path: Path) -> None:
+    """A picture of a page from its top, as far as a picture may reach."""
+    height = min(TALLEST, page.evaluate("document.documentElement.scrollHeight"))
+    clip = {"x": 0, "y": 0, "width": WIDE, "height": height}
+    page.screenshot(path=path, full_page=True, clip=clip)
 
 
 def lighter(out: Path) -> None:
     """Few colours are enough for letters and lines, and make small files."""
     for path in out.glob("web-*.png"):
         with Image.open(path) as picture:
-            few = picture.convert("RGB").quantize(128)
+            few = picture.convert("RGB").quantize(256, kmeans=2)
         few.save(path, optimize=True)
 
 
@@ -119,8 +150,8 @@ def main() -> None:
         browser = playwright.chromium.launch(
             executable_path=arguments.chromium, args=["--no-sandbox"]
         )
-        with held_at_edits(Path(folder)), served(Path(folder)) as address:
-            taken(browser, address, arguments.out)
+        with held_at_edits(Path(folder)), served(Path(folder)) as link:
+            taken(browser, link, arguments.out)
         browser.close()
     lighter(arguments.out)
 

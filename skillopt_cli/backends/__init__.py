@@ -1,1 +1,1 @@
-"""Beside the stages: model backends, wrappers around them, and their budget."""
+"""Model backends: chat APIs, agents, a simulated model; middleware and rate limits around them."""

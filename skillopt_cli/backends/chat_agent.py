@@ -1,8 +1,8 @@
-"""A chat model as an agent: the skill in the system message, and as many turns as it takes."""
+"""A chat model as an agent: the skill is part of the system message."""
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -11,6 +11,7 @@ from skillopt_cli.core.errors import RequestRefused, TransientError
 from skillopt_cli.core.skill import SkillDocument, taught_text
 from skillopt_cli.core.task import (
     CUT_SHORT,
+    NO_ANSWER,
     Attempt,
     Brief,
     ChatReply,
@@ -19,18 +20,18 @@ from skillopt_cli.core.task import (
     Message,
     Usage,
 )
-from skillopt_cli.ports import ChatBackend, Executor
+from skillopt_cli.ports import ChatBackend, Executor, lifetime
 
 RENDERING = "chat_agent/1"
-"""Changes whenever the same brief and skill would be put in other words."""
+"""Changes whenever the same brief and skill would be worded differently."""
 
 
 class ChatAgent:
     """An `AgentBackend` that attempts a brief in turns with a chat model.
 
-    Without an episode the first reply is the answer. With one, its tools are run and its replies
-    are said until the episode, or `Brief.max_turns`, ends the attempt.
-    As an async context manager it opens and closes the chat backend, where that is one.
+    Without an episode the first reply is the answer. With one, tool calls and replies are passed to
+    the episode until it, or `Brief.max_turns`, ends the attempt.
+    As an async context manager it opens and closes the chat backend if that is one.
     """
 
     def __init__(self, chat: ChatBackend) -> None:
@@ -41,44 +42,49 @@ class ChatAgent:
         self._opened = AsyncExitStack()
 
     async def attempt(self, brief: Brief, skill: SkillDocument, executor: Executor) -> Attempt:
-        """Attempt a brief while holding `skill`, whose text is sent as it is.
+        """Attempt a brief with `skill`, whose text is sent unchanged.
 
-        An empty answer is the model's own failure (`gave_up`), as is using up the turns; a call
-        that could not be made is ours (`broken`).
+        An empty answer or using up the turns is the model's own failure (`gave_up`); a failed call
+        is ours (`broken`).
 
         Raises:
             FatalBackendError: no attempt can succeed.
-            EpisodeFailed: the task's surroundings did.
+            EpisodeFailed: the episode failed.
         """
         instructions, first = await _begun(brief, skill)
-        talk = [first]  # what the model sees beside its instructions
-        told = [instructions, first]  # what was said in all
+        visible = [first]  # what the model sees besides its instructions
+        messages = [instructions, first]  # all messages of the attempt
         usage = Usage()
+        growing = bool(brief.tools)  # whether the next request repeats this one
         for turn in range(brief.max_turns):
             request = ChatRequest(
-                (instructions, *talk),
+                (instructions, *visible),
                 stage=brief.stage,
                 draw=brief.draw,
                 turn=turn,
                 tools=brief.tools,
+                asks_thoughts="<think>" in brief.answer_format,
+                shared=0,
+                continues=growing and turn + 1 < brief.max_turns,
             )
             try:
                 reply = await self._chat.chat(request)
             except (TransientError, RequestRefused) as error:
                 reason = " ".join(f"{type(error).__name__}: {error}".split())
-                return Attempt("", tuple(told), usage, "broken", reason)
+                return Attempt("", tuple(messages), usage, "broken", reason)
             usage += reply.usage
-            said = Message("assistant", reply.text, tool_calls=reply.tool_calls)
-            step = await _answered(brief, reply)
-            told += [said, *step.messages]
-            talk = list(step.messages) if step.afresh else [*talk, said, *step.messages]
+            message = Message("assistant", reply.text, tool_calls=reply.tool_calls)
+            step = await _step(brief, reply)
+            messages += [message, *step.messages]
+            visible = list(step.messages) if step.afresh else [*visible, message, *step.messages]
+            growing = not step.afresh
             if step.over:
-                return _ended(reply, tuple(told), usage)
-        return Attempt("", tuple(told), usage, "gave_up", f"it used up its {brief.max_turns} turns")
+                return _ended(reply, tuple(messages), usage)
+        reason = f"it used up its {brief.max_turns} turns"
+        return Attempt("", tuple(messages), usage, "gave_up", reason)
 
     async def __aenter__(self) -> Self:
-        if isinstance(self._chat, AbstractAsyncContextManager):
-            await self._opened.enter_async_context(self._chat)
+        await self._opened.enter_async_context(lifetime(self._chat))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -86,50 +92,55 @@ class ChatAgent:
 
 
 def render(brief: Brief, skill: SkillDocument) -> tuple[Message, Message]:
-    """System and user message for a brief: who the target is, what it was taught, how to answer."""
+    """Return system and user message of a brief: role, skill and answer format; then the task."""
     taught = f"## Skill\n{taught_text(skill)}" if skill.text.strip() else ""
     system = "\n\n".join(part for part in (brief.role, taught, brief.answer_format) if part)
     return Message("system", system), Message("user", brief.prompt, brief.images)
 
 
 async def _begun(brief: Brief, skill: SkillDocument) -> tuple[Message, Message]:
-    """The first two messages, with what the episode shows from the start."""
+    """Return the first two messages, with the opening of the episode."""
     instructions, task = render(brief, skill)
-    shown = await brief.episode.opening() if isinstance(brief.episode, Opened) else ""
+    episode, shown = brief.episode, ""
+    # None first, since a check against a protocol is slow.
+    if episode is not None and isinstance(episode, Opened):
+        shown = await episode.opening()
     return instructions, replace(task, content=f"{task.content}\n\n{shown}") if shown else task
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What a reply led to. `over` ends the attempt."""
+    """The consequence of a reply. `over` ends the attempt."""
 
     messages: tuple[Message, ...] = ()
     afresh: bool = False
     over: bool = False
 
 
-async def _answered(brief: Brief, reply: ChatReply) -> _Step:
-    """Run the tools a reply asks for, or tell the episode what it says."""
+async def _step(brief: Brief, reply: ChatReply) -> _Step:
+    """Run a reply's tool calls, or pass its text to the episode."""
     episode = brief.episode
     if episode is None:
         return _Step(over=True)
     if not reply.tool_calls:
-        heard = await episode.hear(reply.text)
-        if heard is None:
+        response = await episode.hear(reply.text)
+        if response is None:
             return _Step(over=True)
-        return _Step((Message("user", heard.text),), heard.afresh)
+        return _Step((Message("user", response.text),), response.afresh)
     messages = []
     over = False
     for call in reply.tool_calls:
-        # In order: one call may change what the next one finds.
+        # In order, since one call may change the result of the next.
         result = await episode.use(call)
         messages.append(Message("tool", result.text, call_id=call.id, failed=result.failed))
         over = over or result.over
     return _Step(tuple(messages), over=over)
 
 
-def _ended(reply: ChatReply, told: tuple[Message, ...], usage: Usage) -> Attempt:
-    """The attempt that ends with a reply. One that ends with a tool call need not say anything."""
+def _ended(reply: ChatReply, messages: tuple[Message, ...], usage: Usage) -> Attempt:
+    """Return the attempt that ends with a reply; one with a tool call needs no text."""
     ending: Ending = "answered" if reply.text.strip() or reply.tool_calls else "gave_up"
-    why = CUT_SHORT if ending == "gave_up" and reply.finish == "length" else ""
-    return Attempt(reply.text, told, usage, ending, why)
+    if ending == "answered":
+        return Attempt(reply.text, messages, usage)
+    why = CUT_SHORT if reply.finish == "length" else "" if reply.text else NO_ANSWER
+    return Attempt(reply.text, messages, usage, ending, why)

@@ -1,4 +1,4 @@
-"""A completion model as an agent: skill and task as one text to be continued."""
+"""A completion model as an agent: it continues a text of skill and task."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from skillopt_cli.core.task import Attempt, Brief, ChatRequest, Ending, Message,
 from skillopt_cli.ports import ChatBackend, Executor
 
 RENDERING = "completion/1"
-"""Changes whenever the same brief and skill would be put in other words."""
+"""Changes whenever the same brief and skill would be worded differently."""
 
 
 class CompletionAgent:
-    """An `AgentBackend` for models that continue a text and take the likeliest token.
+    """An `AgentBackend` for models that continue a text with the likeliest tokens.
 
-    Role and answer format of a brief are left out: they speak to a chat model, and a small model
-    parrots them.
+    Role and answer format of a brief are omitted: they address a chat model, and a small model
+    repeats them.
     """
 
     def __init__(self, chat: ChatBackend) -> None:
@@ -27,8 +27,7 @@ class CompletionAgent:
     async def attempt(self, brief: Brief, skill: SkillDocument, executor: Executor) -> Attempt:
         """Attempt a brief; the completion, stripped, is the answer.
 
-        An empty completion is the model's own failure (`gave_up`); a call that could not be made
-        is ours (`broken`).
+        An empty completion is the model's own failure (`gave_up`), a failed call ours (`broken`).
 
         Raises:
             FatalBackendError: no attempt can succeed.
@@ -36,7 +35,7 @@ class CompletionAgent:
         taught = taught_text(skill).rstrip()
         task = Message("user", completion_text(brief))
         asked = (Message("system", taught), task) if taught.strip() else (task,)
-        # Every draw of a greedy model is the same call, so that all share one journal entry.
+        # All draws of a greedy model are equal, so they share one journal entry.
         request = ChatRequest(asked, stage=brief.stage, draw=0)
         try:
             reply = await self._chat.chat(request)
@@ -49,7 +48,7 @@ class CompletionAgent:
 
 
 def completion_text(brief: Brief, answer: str = "") -> str:
-    """A task as a text to be continued: a line per section, then the cue.
+    """Return a task as a text to continue: a line per section, then the cue.
 
     Args:
         answer: makes it a worked example.

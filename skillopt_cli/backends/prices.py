@@ -1,8 +1,8 @@
-"""What a call costs in US dollars: what the user says, else a price table kept by others.
+"""The price of a call in US dollars: from the configuration, or else from a public price table.
 
-The table is that of the package `genai-prices`, as installed: nothing asks the network for a newer
-one. What it does not know has no price here; a model's name alone never gives one, since anybody
-may serve a model under any name.
+The table is that of the installed package `genai-prices`, without updates over the network. Models
+it does not list have no price. A model's name alone gives no price, since any server may use any
+name.
 """
 
 from __future__ import annotations
@@ -27,50 +27,52 @@ def price_of(
     model: str,
     overrides: Sequence[PriceConfig],
 ) -> float | None:
-    """The price of one call in US dollars, None where the model's price or the usage is unknown.
+    """Return the price of one call in US dollars; None if price or usage is unknown.
 
-    Tokens read from a cache have their own price, and in the table also those written into one;
-    those of reasoning are part of the completion. An override for exactly this model wins. Else the
-    address decides whose prices count, and only without an address the `provider`, whose public
-    service is then meant: an address the table does not know is somebody's own server, whatever its
-    models are called.
+    Tokens read from a cache and those written into one have their own prices; reasoning is part of
+    the completion. An override for exactly this model wins. Otherwise the
+    address selects the prices, or without an address the `provider`, for its public service. An
+    address that the table does not list is a private server without prices.
 
     Args:
-        provider: what the table calls the service behind an empty `base_url`; "" for none.
-        base_url: where the calls go; empty for the provider's own address.
+        provider: the table's name of the service behind an empty `base_url`; "" for none.
+        base_url: the address of the calls; empty for the provider's own.
     """
     own = next((price for price in overrides if price.model == model), None)
-    if own is not None and not (own.input or own.output or own.cached_input):
-        return 0.0  # whatever was read and written
+    if own is not None and not (own.input or own.output or own.cached_input or own.cache_write):
+        return 0.0  # even without known usage
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
     if own is not None:
-        return _by_override(own, usage.prompt_tokens, _cached(usage), usage.completion_tokens)
+        return _by_override(own, usage, usage.prompt_tokens, usage.completion_tokens)
     found = _by_table(usage, provider, base_url, model)
     return None if found is None else float(found)
 
 
 def known(*, provider: str, base_url: str, model: str, overrides: Sequence[PriceConfig]) -> bool:
-    """Whether calls to this model have a price, as far as the service reports their tokens."""
+    """Whether calls to this model have a price, if the service reports their tokens."""
     price = price_of(
         Usage(1, 1, 1), provider=provider, base_url=base_url, model=model, overrides=overrides
     )
     return price is not None
 
 
-def _by_override(price: PriceConfig, prompt: int, cached: int, completion: int) -> float:
-    """The price by what the user says; decimals, so that 0.1 means a tenth."""
+def _by_override(price: PriceConfig, usage: Usage, prompt: int, completion: int) -> float:
+    """Return the price by the configuration, in decimals for exact sums."""
     cheap = price.input if price.cached_input is None else price.cached_input
+    dear = price.input if price.cache_write is None else price.cache_write
+    cached, stored = _cached(usage), _stored(usage)
     total = (
-        Decimal(str(price.input)) * (prompt - cached)
+        Decimal(str(price.input)) * (prompt - cached - stored)
         + Decimal(str(cheap)) * cached
+        + Decimal(str(dear)) * stored
         + Decimal(str(price.output)) * completion
     )
     return float(total / _MILLION)
 
 
 def _by_table(usage: Usage, provider: str, base_url: str, model: str) -> Decimal | None:
-    """The price by the table."""
+    """Return the price by the table."""
     address = _public(base_url)
     if not model or (base_url and not address) or not (address or provider):
         return None
@@ -78,11 +80,10 @@ def _by_table(usage: Usage, provider: str, base_url: str, model: str) -> Decimal
     from genai_prices import Usage as Counted
     from genai_prices import calc_price
 
-    read, cached = usage.prompt_tokens or 0, _cached(usage)
     counted = Counted(
-        input_tokens=read,
-        cache_read_tokens=cached,
-        cache_write_tokens=min(usage.stored_tokens or 0, read - cached),
+        input_tokens=usage.prompt_tokens,
+        cache_read_tokens=_cached(usage),
+        cache_write_tokens=_stored(usage),
         output_tokens=usage.completion_tokens,
     )
     try:
@@ -101,8 +102,12 @@ def _cached(usage: Usage) -> int:
     return min(usage.cached_tokens or 0, usage.prompt_tokens or 0)
 
 
+def _stored(usage: Usage) -> int:
+    return min(usage.stored_tokens or 0, (usage.prompt_tokens or 0) - _cached(usage))
+
+
 def _public(base_url: str) -> str:
-    """The address in the table's spelling; empty for one that only this machine or site reaches."""
+    """Return the address in the table's spelling; "" for one of a local network."""
     try:
         parts = urlsplit(base_url)
         host = (parts.hostname or "").rstrip(".")

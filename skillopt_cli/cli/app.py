@@ -8,23 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from skillopt_cli import __version__
-from skillopt_cli.cli import (
-    config,
-    ctl,
-    data,
-    diff_skills,
-    doctor,
-    evaluate,
-    gate_report,
-    new,
-    plan,
-    plugins,
-    resume,
-    runs,
-    sweep,
-    train,
-    webui,
-)
+from skillopt_cli.cli.commands import COMMANDS, load_command
 from skillopt_cli.cli.errors import errors_shown
 from skillopt_cli.core.errors import UsageError
 
@@ -39,6 +23,11 @@ class Root(TyperGroup):
         with errors_shown():
             _refuse_shell(args)
             return super().make_context(info_name, args, parent, **extra)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command that is named, and import it."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found and load_command(str(name)), rest
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Run a command."""
@@ -95,19 +84,9 @@ def root(
     """Train skill documents: Markdown instructions for a frozen language model or agent."""
 
 
-app.command("train")(train.train)
-app.command("plan")(plan.plan)
-app.command("eval")(evaluate.evaluate)
-app.command("resume")(resume.resume)
-app.command("sweep")(sweep.sweep)
-app.command("doctor")(doctor.doctor)
-app.command("gate-report")(gate_report.gate_report)
-app.command("diff-skills")(diff_skills.compare_skills)
-app.add_typer(ctl.app, name="ctl")
-app.command("webui")(webui.webui)
-app.add_typer(runs.app, name="runs")
-app.add_typer(plugins.benchmarks, name="benchmarks")
-app.add_typer(plugins.backends, name="backends")
-app.add_typer(data.app, name="data")
-app.add_typer(config.app, name="config")
-app.add_typer(new.app, name="new")
+def _unloaded() -> None:
+    """The body of a command in the list of them, until it is used."""
+
+
+for _name, _command in COMMANDS.items():
+    app.command(_name, help=_command.summary)(_unloaded)

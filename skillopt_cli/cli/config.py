@@ -10,23 +10,25 @@ from typing import Annotated
 
 import typer
 
-from skillopt_cli.cli.options import BenchmarkArgument, JsonOption
-from skillopt_cli.cli.show import show_json, show_table
-from skillopt_cli.cli.wishes import EVERY, with_run_flags
-from skillopt_cli.cli.writing import OutOption, check_vacant, write_out
-from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.cli.options import BenchmarkArgument, JsonOption, OutOption
+from skillopt_cli.cli.output import show_json, show_table, write_out
+from skillopt_cli.cli.run_flags import EVERY, RunCommand, with_run_flags
+from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.importer import import_config
 from skillopt_cli.plugins import BACKENDS, BENCHMARKS, load_benchmark, names
+from skillopt_cli.store.files import check_vacant
 
 app = typer.Typer(help="Settings and where they come from.", no_args_is_help=True)
 
 
-@app.command("show")
+@app.command("show", cls=RunCommand)
 @with_run_flags(*EVERY)
-def show(*, benchmark: BenchmarkArgument = None, json: JsonOption = False, wishes: Wishes) -> None:
+def show(
+    *, benchmark: BenchmarkArgument = None, json: JsonOption = False, overrides: Overrides
+) -> None:
     """Print every effective value with the layer it came from."""
-    rows = settle(replace(wishes, roles=()), read_environment()).rows()
+    rows = settle(replace(overrides, roles=()), read_environment()).rows()
     if json:
         show_json(rows)
     else:

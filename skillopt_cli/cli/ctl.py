@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from skillopt_cli.cli.options import JsonOption, LookupRoot
-from skillopt_cli.cli.show import show_json
-from skillopt_cli.compose.folder import find_run
-from skillopt_cli.control import client
-from skillopt_cli.control.commands import Answer
+from skillopt_cli.cli.output import show_json
+from skillopt_cli.compose.run_folder import find_run
+from skillopt_cli.control.commands import Command, Hint, Pause, Resume, Set, Status, Stop, Veto
+from skillopt_cli.control.server import send
 from skillopt_cli.core.errors import NotRunning, UsageError
-from skillopt_cli.ui.reading import read_view
-from skillopt_cli.ui.steering import status_document, status_lines
+from skillopt_cli.runlog.run_log import read_view
+from skillopt_cli.runlog.text.control import status_document, status_lines
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -36,7 +35,7 @@ def ctl(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run folder, or run id.")],
     out_root: LookupRoot = Path("outputs"),
 ) -> None:
-    """Steer a run at work from another shell.
+    """Control a running training from another shell.
 
     What is asked is kept with the run: taken up after a kill, it ends as if it had not been killed.
     """
@@ -46,10 +45,10 @@ def ctl(
 
 @app.command("status")
 def status(context: typer.Context, json: JsonOption = False) -> None:
-    """Say how the run stands, also when no process is at work on it."""
+    """Print the state of the run, also when no process works on it."""
     folder: Path = context.obj()
     try:
-        live = asyncio.run(client.status(folder))
+        live = asyncio.run(send(folder, Status()))
     except NotRunning:
         live = None
     document = status_document(read_view(folder), live)
@@ -65,26 +64,26 @@ def pause(
     at: Annotated[At, typer.Option(help="Now, or when the next step's edits are chosen.")] = At.now,
     json: JsonOption = False,
 ) -> None:
-    """Begin no more model calls; those in flight end."""
-    _asked(client.pause(context.obj(), "edits" if at is At.edits else "now"), as_json=json)
+    """Pause: start no more model calls; those in flight finish."""
+    _send(context.obj(), Pause("edits" if at is At.edits else "now"), as_json=json)
 
 
 @app.command("resume")
 def resume(
     context: typer.Context,
     at: Annotated[
-        At, typer.Option(help="edits: only take back the pause that is planned there.")
+        At, typer.Option(help="edits: cancel only the pause that is planned there.")
     ] = At.now,
     json: JsonOption = False,
 ) -> None:
-    """Go on after a pause, or take a planned one back."""
-    _asked(client.resume(context.obj(), "edits" if at is At.edits else "now"), as_json=json)
+    """Continue after a pause, or cancel a planned one."""
+    _send(context.obj(), Resume("edits" if at is At.edits else "now"), as_json=json)
 
 
 @app.command("stop")
 def stop(context: typer.Context, json: JsonOption = False) -> None:
-    """Stop as the first Ctrl-C does: calls in flight end, and the run can be resumed."""
-    _asked(client.stop(context.obj()), as_json=json)
+    """Stop as the first Ctrl-C does: calls in flight finish, and the run can be resumed."""
+    _send(context.obj(), Stop(), as_json=json)
 
 
 @app.command("set")
@@ -101,7 +100,7 @@ def set_(
         raise UsageError(
             f"`{key}` is not of the form KEY=VALUE", "such as `set run.max_concurrency=8`"
         )
-    _asked(client.change(context.obj(), key, value), as_json=json)
+    _send(context.obj(), Set(key, value), as_json=json)
 
 
 @app.command("veto")
@@ -110,26 +109,26 @@ def veto(
     number: Annotated[
         int, typer.Argument(min=1, metavar="NUMBER", help="The edit's number in `status`.")
     ],
-    reason: Annotated[str, typer.Option(help="Why, for the reports.")] = "",
+    reason: Annotated[str, typer.Option(help="Reason, shown in reports.")] = "",
     json: JsonOption = False,
 ) -> None:
     """Strike out a chosen edit while the run is paused with its edits chosen."""
-    _asked(client.veto(context.obj(), number, reason), as_json=json)
+    _send(context.obj(), Veto(number, reason), as_json=json)
 
 
 @app.command("hint")
 def hint(
     context: typer.Context,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What the optimizer should know.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Hint for the optimizer.")],
     json: JsonOption = False,
 ) -> None:
-    """Tell the next reflection something, in one line of its prompt."""
-    _asked(client.hint(context.obj(), text), as_json=json)
+    """Give the next reflection a hint, one line in its prompt."""
+    _send(context.obj(), Hint(text), as_json=json)
 
 
-def _asked(asking: Coroutine[Any, Any, Answer], *, as_json: bool) -> None:
-    answer = asyncio.run(asking)
+def _send(folder: Path, command: Command, *, as_json: bool) -> None:
+    reply = asyncio.run(send(folder, command))
     if as_json:
-        show_json({"said": answer.said})
+        show_json({"said": reply.said})
     else:
-        typer.echo(answer.said)
+        typer.echo(reply.said)

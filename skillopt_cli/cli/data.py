@@ -10,18 +10,22 @@ from typing import Annotated
 
 import typer
 
-from skillopt_cli.benchmarks.check import check_data
-from skillopt_cli.cli.options import JsonOption
-from skillopt_cli.cli.show import show_json
-from skillopt_cli.cli.wishes import DATA, FILES, with_run_flags
-from skillopt_cli.compose.build import open_benchmark
+from skillopt_cli.benchmarks.kit.data_check import check_data
+from skillopt_cli.benchmarks.kit.reference_checks import Finding
+from skillopt_cli.cli.options import BenchmarkArgument, JsonOption
+from skillopt_cli.cli.output import show_json
+from skillopt_cli.cli.run_flags import DATA, FILES, RunCommand, with_run_flags
+from skillopt_cli.compose.benchmark import open_benchmark
+from skillopt_cli.compose.executors import passing_executor
 from skillopt_cli.compose.flags import in_shell
-from skillopt_cli.compose.housing import passing_executor
-from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.compose.own_tasks import inferred_line
+from skillopt_cli.compose.roles import optimizer_unsuited
+from skillopt_cli.compose.settings import Overrides, settle
+from skillopt_cli.compose.trust import require_consent
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.plugins import load_benchmark
-from skillopt_cli.ui.words import count
+from skillopt_cli.runlog.text.format import count
 
 app = typer.Typer(help="Task data: samples, downloads, checks.", no_args_is_help=True)
 
@@ -79,19 +83,32 @@ def prepare(
     typer.echo(f"wrote {listed} tasks to {target}")
 
 
-@app.command("check")
+@app.command("check", cls=RunCommand)
 @with_run_flags(*FILES, *DATA)
-def check(*, benchmark: Name, json: JsonOption = False, wishes: Wishes) -> None:
+def check(
+    *, benchmark: BenchmarkArgument = None, json: JsonOption = False, overrides: Overrides
+) -> None:
     """Check a benchmark's data: scoring, duplicates, leakage, sizes. Exits with 3 on an error."""
     environment = read_environment()
-    config = settle(replace(wishes, roles=()), environment).config
+    unasked = replace(overrides, roles=())
+    settled = settle(unasked, environment)
+    require_consent(unasked, settled, environment)
+    config = settled.config
+    if not config.env.name:
+        settle(replace(overrides, example="skillopt data check searchqa"), environment)
     opened = open_benchmark(config)
     with passing_executor(config, environment) as executor:
         findings = asyncio.run(check_data(opened, executor))
+    if unsuited := optimizer_unsuited(config, opened, opened.tasks("train")):
+        found = Finding("warning", unsuited, "use a model as the optimizer")
+        faults = sum(finding.level != "info" for finding in findings)
+        findings.insert(faults, found)
     if json:
         show_json([asdict(f) for f in findings])
     else:
-        typer.echo(f"{benchmark}: {opened.source}")
+        if line := inferred_line(config, settled.sources):
+            typer.echo(in_shell(line), err=True)
+        typer.echo(f"{opened.name}: {opened.source}")
         for finding in findings:
             typer.echo(f"{finding.level}: {finding.what}")
             if finding.hint:
@@ -101,5 +118,5 @@ def check(*, benchmark: Name, json: JsonOption = False, wishes: Wishes) -> None:
     errors = sum(finding.level == "error" for finding in findings)
     if errors:
         raise DataError(
-            f"the data of `{benchmark}` has {count(errors, 'error')}", "mend what is listed"
+            f"the data of `{opened.name}` has {count(errors, 'error')}", "correct what is listed"
         )

@@ -11,26 +11,24 @@ from typing import Annotated
 
 import typer
 
-from skillopt_cli.cli.options import JsonOption, LookupRoot
-from skillopt_cli.cli.show import show, show_json
-from skillopt_cli.compose.adopt import Adoption, adopt, undo
-from skillopt_cli.compose.adopt_folder import FolderAdoption, Written, adopt_folder, undo_folder
-from skillopt_cli.compose.folder import CONFIG, find_run
-from skillopt_cli.core.errors import UsageError
-from skillopt_cli.ui.diff import (
-    EQUAL,
-    NamedSkill,
-    Screen,
-    SkillDiff,
-    diff_folders,
-    diff_skills,
-    document,
-    named_skill,
-    origins,
-    patch_text,
-    seed_of,
-    words_text,
+from skillopt_cli.apply_skill.file import FileChange, apply_to_file, undo
+from skillopt_cli.apply_skill.folder import (
+    FolderChange,
+    Undone,
+    Written,
+    apply_to_folder,
+    undo_folder,
 )
+from skillopt_cli.cli.options import JsonOption, LookupRoot
+from skillopt_cli.cli.output import show, show_json
+from skillopt_cli.core.errors import UsageError
+from skillopt_cli.reports.diff.folder_diff import diff_folders
+from skillopt_cli.reports.diff.named_skill import NamedSkill, by_id, named_skill, seed_of
+from skillopt_cli.reports.diff.patch import document, origins, patch_text
+from skillopt_cli.reports.diff.skill_diff import SkillDiff, diff_skills
+from skillopt_cli.reports.diff.terminal import EQUAL, Screen, words_text
+from skillopt_cli.runlog.run_log import read_view
+from skillopt_cli.runlog.verdict import why_not_better
 
 _USAGE = "`skillopt diff-skills --help` shows the usage"
 
@@ -59,11 +57,11 @@ def compare_skills(
     ] = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="With --apply: over what is not the run's seed any more."),
+        typer.Option("--force", help="With --apply: even if it is no longer the run's seed."),
     ] = False,
     restore: Annotated[
         Path | None,
-        typer.Option("--undo", help="Put back what --apply wrote over there last."),
+        typer.Option("--undo", help="Restore what --apply last overwrote there."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -79,16 +77,18 @@ def compare_skills(
         raise UsageError("--with-front-matter and --force belong to --apply", _USAGE)
     if restore is not None:
         if a is not None or apply is not None:
-            raise UsageError("--undo stands alone, without skills and --apply", _USAGE)
+            raise UsageError("--undo goes without skills and --apply", _USAGE)
         _undo(restore, json=json)
         return
     first, second = _pair([by_id(name, out_root) for name in (a, b) if name is not None])
     changes = _Changes(first, second, words=words, json=json)
-    wish = _Wish(apply, force=force, with_front_matter=with_front_matter) if apply else None
+    options = None
+    if apply is not None:
+        options = _ApplyOptions(apply, force=force, with_front_matter=with_front_matter)
     if first.folder is not None or second.folder is not None:
-        changes.of_folders(wish)
+        changes.of_folders(options)
     else:
-        changes.of_files(wish)
+        changes.of_files(options)
 
 
 def _pair(names: Sequence[str]) -> tuple[NamedSkill, NamedSkill]:
@@ -102,8 +102,8 @@ def _pair(names: Sequence[str]) -> tuple[NamedSkill, NamedSkill]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
-    """What --apply is to write over, and how."""
+class _ApplyOptions:
+    """The options of --apply."""
 
     target: Path
     force: bool
@@ -119,56 +119,71 @@ class _Changes:
     words: bool
     json: bool
 
-    def of_files(self, wish: _Wish | None) -> None:
-        """Show how two files differ; first carry out the wish."""
+    def of_files(self, options: _ApplyOptions | None) -> None:
+        """Show how two files differ; first apply it, if asked to."""
         difference = diff_skills(self.first, self.second)
         applied = None
-        if wish is not None:
-            run = None if wish.force else self.second.run or self.first.run
+        if options is not None:
+            run = None if options.force else self.second.run or self.first.run
             seed = seed_of(run) if run is not None else None
-            whole = wish.with_front_matter
-            one = Adoption(wish.target, self.second.text, seed, with_front_matter=whole)
-            applied = {wish.target: adopt(one, datetime.now(UTC))}
+            whole = options.with_front_matter
+            one = FileChange(options.target, self.second.text, seed, with_front_matter=whole)
+            applied = {options.target: apply_to_file(one, datetime.now(UTC))}
         if self.json:
             told = [_applied(*each) for each in (applied or {}).items()]
-            show_json(document(difference) | ({"applied": told[0]} if told else {}))
+            done = {"applied": {**told[0], **self._note}} if told else {}
+            show_json(document(difference) | done)
             return
         _show(difference, words=self.words)
         for path, backup in (applied or {}).items():
             said = f"written, the old text is in {backup}" if backup else "holds this text already"
             typer.echo(f"{path}: {said}")
+        if options is not None:
+            self._warn()
 
-    def of_folders(self, wish: _Wish | None) -> None:
-        """Show how two folders differ, file by file; first carry out the wish."""
+    def of_folders(self, options: _ApplyOptions | None) -> None:
+        """Show how two folders differ, file by file; first apply it, if asked to."""
         difference = diff_folders(self.first, self.second)
-        applied = self._adopted(wish) if wish is not None else None
+        applied = self._applied_folder(options) if options is not None else None
         if self.json:
             told = [_applied(*each) for each in (applied or {}).items()]
-            done = {"applied": {"target": str(wish.target), "files": told}} if wish else {}
-            show_json(difference.document() | done)
+            done = {"target": str(options.target), "files": told, **self._note} if options else {}
+            show_json(difference.document() | ({"applied": done} if done else {}))
             return
         for _, part in difference.files:
             _show_changes(part, words=self.words)
         for path, what in difference.others:
             typer.echo(f"{path}: {what}")
         typer.echo(EQUAL if difference.equal else difference.headline)
-        if wish is not None and not applied:
-            typer.echo(f"{wish.target}: holds all of this already")
+        if options is not None and not applied:
+            typer.echo(f"{options.target}: holds all of this already")
         for written, backup in (applied or {}).items():
             said = f"written, the old text is in {backup.name}" if backup else "a new file"
             typer.echo(f"{written}: {said}")
+        if options is not None:
+            self._warn()
 
-    def _adopted(self, wish: _Wish) -> Written:
+    @property
+    def _note(self) -> dict[str, str]:
+        """Why the best skill of the applied skill's run is no better than its seed, if so."""
+        sentence = why_not_better(read_view(self.second.run)) if self.second.run else ""
+        return {"note": sentence} if sentence else {}
+
+    def _warn(self) -> None:
+        for sentence in self._note.values():
+            typer.echo(f"Note: {sentence}")
+
+    def _applied_folder(self, options: _ApplyOptions) -> Written:
         run = self.second.run or self.first.run
         files = self.second.folder.files if self.second.folder else ()
-        return adopt_folder(
-            FolderAdoption(
-                wish.target,
+        return apply_to_folder(
+            FolderChange(
+                options.target,
                 self.second.texts,
                 named_skill(f"{run}:seed").texts if run is not None else None,
                 frozenset(file.path for file in files if file.executable),
-                with_front_matter=wish.with_front_matter,
-                force=wish.force,
+                with_front_matter=options.with_front_matter,
+                force=options.force,
             ),
             datetime.now(UTC),
         )
@@ -200,21 +215,21 @@ def _show_changes(difference: SkillDiff, *, words: bool) -> None:
 def _undo(target: Path, *, json: bool) -> None:
     now = datetime.now(UTC)
     folder = target.is_dir()
-    restored = undo_folder(target, now) if folder else {target: undo(target, now)}
-    told = [
-        {"target": str(path), "restored": str(backup), "kept": str(kept)}
-        for path, (backup, kept) in restored.items()
-    ]
+    undone = undo_folder(target, now) if folder else Undone({target: undo(target, now)})
     if json:
-        show_json({"target": str(target), "files": told} if folder else told[0])
+        told = [
+            {"target": str(path), "restored": str(backup), "kept": str(kept)}
+            for path, (backup, kept) in undone.restored.items()
+        ]
+        added = {
+            "removed": [str(path) for path in undone.removed],
+            "changed": [str(path) for path in undone.kept],
+        }
+        show_json({"target": str(target), "files": told, **added} if folder else told[0])
         return
-    for path, (backup, kept) in restored.items():
+    for path, (backup, kept) in undone.restored.items():
         typer.echo(f"{path}: restored from {backup.name}; the text it replaced is in {kept}")
-
-
-def by_id(name: str, out_root: Path) -> str:
-    """The name of a skill with a run's folder in place of its id."""
-    run, colon, which = name.partition(":")
-    if Path(name).exists() or Path(run).exists() or not list(out_root.glob(f"*/{run}/{CONFIG}")):
-        return name
-    return f"{find_run(run, out_root)}{colon}{which}"
+    for path in undone.removed:
+        typer.echo(f"{path}: removed, as --apply had added it")
+    for path in undone.kept:
+        typer.echo(f"{path}: stays, as it changed since --apply added it")

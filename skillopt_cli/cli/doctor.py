@@ -12,13 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption
-from skillopt_cli.cli.show import console_on, show_json
-from skillopt_cli.cli.wishes import EVERY, with_run_flags
-from skillopt_cli.compose.diagnosis import Check, Patient, Terminal, diagnose, exit_code
-from skillopt_cli.compose.secrets import Secrets
-from skillopt_cli.compose.settings import Wishes
+from skillopt_cli.cli.output import console_on, show_json
+from skillopt_cli.cli.run_flags import EVERY, with_run_flags
+from skillopt_cli.compose.settings import Overrides, shown_secrets
 from skillopt_cli.config.environment import read_environment
-from skillopt_cli.core.words import count
+from skillopt_cli.core.formatting import count
+from skillopt_cli.doctor import Check, Setup, Terminal, check_setup, exit_code
 
 _STATES = {"ok": "ok", "warning": "warning", "failing": "FAILING"}
 _COLOURS = {"ok": "green", "warning": "yellow", "failing": "bold red"}
@@ -29,19 +28,19 @@ def doctor(
     *,
     benchmark: BenchmarkArgument = None,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Make one tiny call per role as well.")
+        bool, typer.Option("--probe", help="Also make one short call per role.")
     ] = False,
     json: JsonOption = False,
-    wishes: Wishes,
+    overrides: Overrides,
 ) -> None:
-    """Check the setup and say what mends each fault.
+    """Check the setup and print a fix for each fault.
 
     Offline and free, unless --probe is given. Exits with 2, 3 or 4 when something fails, as the run
     would.
     """
     environment = read_environment()
-    found = asyncio.run(diagnose(Patient(wishes, environment, _terminal(), probe)))
-    hide = Secrets.of(environment).hide
+    found = asyncio.run(check_setup(Setup(overrides, environment, _terminal(), probe)))
+    hide = shown_secrets(overrides, environment).hide
     if json:
         show_json({"ok": not exit_code(found), "checks": [_document(c, hide) for c in found]})
     else:

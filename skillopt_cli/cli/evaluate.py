@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
-from collections import defaultdict
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -11,27 +9,31 @@ from typing import Annotated, Any
 
 import typer
 
-from skillopt_cli.cli.diff_skills import by_id
-from skillopt_cli.cli.options import BenchmarkArgument, JsonOption, RunId
-from skillopt_cli.cli.running import carry_out
-from skillopt_cli.cli.show import show_json
-from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
-from skillopt_cli.cli.wishes import FILES, MEASURING, with_run_flags
-from skillopt_cli.compose.build import Order
-from skillopt_cli.compose.folder import CONFIG, EVALUATION, new_folder, run_of
-from skillopt_cli.compose.settings import Wishes
-from skillopt_cli.compose.skill_init import read_skill
+from skillopt_cli.api.arms import arm_names, read_arms
+from skillopt_cli.api.evaluation import EXAMPLE, evaluation_document, known_split
+from skillopt_cli.cli.execute import execute, warn_of_long_skills
+from skillopt_cli.cli.options import (
+    BenchmarkArgument,
+    JsonOption,
+    RecordOption,
+    ReplayOption,
+    RunId,
+)
+from skillopt_cli.cli.output import show_json
+from skillopt_cli.cli.run_flags import FILES, MEASURING, with_run_flags
+from skillopt_cli.compose.eval_plan import EvalPlan, write_evaluation
+from skillopt_cli.compose.request import run_request
+from skillopt_cli.compose.run_folder import new_folder, run_of
+from skillopt_cli.compose.seed_skill import read_skill
+from skillopt_cli.compose.settings import Overrides
+from skillopt_cli.config import RunConfig
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import UsageError
-from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import SPLITS, Split
 from skillopt_cli.engine.session import Session, evaluate_session
-from skillopt_cli.store.files import replace_text
-from skillopt_cli.ui.diff import named_skill
-from skillopt_cli.ui.words import score
-
-EXAMPLE = "skillopt eval searchqa --skill FILE"
+from skillopt_cli.ports import Benchmark
+from skillopt_cli.reports.diff.named_skill import skill_path
+from skillopt_cli.runlog.text.format import score
 
 
 @with_run_flags(*FILES, *MEASURING)
@@ -43,93 +45,122 @@ def evaluate(
         typer.Option("--skill", help="Skill file or folder, run, or RUN:best, RUN:seed, RUN:3."),
     ] = None,
     split: Annotated[str, typer.Option(help="train, selection or test.")] = "test",
+    arms: Annotated[
+        str | None,
+        typer.Option(
+            "--arms",
+            metavar="<str>",
+            help="Compare skills in one pass: none, seed, best, 3 (of the run of --skill), any"
+            " skill, NAME=SKILL.",
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Attempts at each task.")] = 1,
+    targets: Annotated[
+        str | None,
+        typer.Option(
+            "--targets",
+            metavar="<str>",
+            help="Compare with several target models: MODEL or BACKEND:MODEL, with commas.",
+        ),
+    ] = None,
+    lint: Annotated[
+        bool, typer.Option("--lint", help="Report tasks that show no difference, and leaks.")
+    ] = False,
     run_id: RunId = None,
     record: RecordOption = None,
     replay: ReplayOption = None,
     json: JsonOption = False,
-    wishes: Wishes,
+    overrides: Overrides,
 ) -> None:
-    """Measure one skill on one split.
+    """Measure one skill on one split, or several on the same tasks.
 
     Benchmark and settings come from the run folder that holds the skill, unless BENCHMARK or
-    --config says otherwise.
+    --config is given. With --arms or --repeats every attempt is made in one pass, the arms in turn,
+    and `skillopt resume` takes it up where it stopped.
     """
-    chosen = _split(split)
-    environment = read_environment()
-    out_root = Path(str(wishes.flags.get("env.out_root", "outputs")))
-    path = _skill_file(skill, out_root, bool(wishes.flags.get("env.from_scratch")))
+    chosen = known_split(split)
+    scratch = bool(overrides.flags.get("env.from_scratch"))
+    path = _skill_file(skill, overrides.out_root, scratch, needed=arms is None)
+    listed = arms.split(",") if arms is not None else None
+    several = arms is not None or targets is not None or repeats > 1 or lint
+    names = arm_names(listed, path, overrides.out_root) if several else None
+    home = names.home if names else run_of(path) if path else None
+    overrides = overrides.measuring(home, EXAMPLE)
+    models = _models(targets)
+
+    def plan(config: RunConfig, opened: Benchmark) -> EvalPlan:
+        assert names is not None
+        return EvalPlan(read_arms(names, config, opened), chosen, repeats, models, lint)
+
+    if models:
+        from skillopt_cli.cli.targets import compare_targets
+
+        _refuse_recording(record or replay)
+        compare_targets(overrides, run_id, plan, json=json)
+        return
+    request = run_request(overrides, read_environment(), record, replay)
+    if names is not None:
+        from skillopt_cli.cli.arms import compare
+
+        compare(request, run_id, plan, json=json)
+        return
     document = read_skill(path) if path else SkillDocument("")
-    home = run_of(path) if path and not (benchmark or wishes.config) else None
-    if home is not None:
-        wishes = replace(wishes, config=home / CONFIG)
-    wishes = replace(wishes, roles=("target",), example=EXAMPLE)
-    resolved = settled(wishes, environment, replay)
-    config = resolved.config
-    source = str(path) if path else ""
-    order = Order(config, environment, sources=resolved.sources, skill=document, skill_from=source)
-    order = taped(order, record, replay)
+    request = replace(request, skill=document, skill_from=str(path) if path else "")
+    warn_of_long_skills(request, {f"the skill {path}": document})
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)
-        return _result(session, measured, chosen, skill or "")
+        return evaluation_document(session, measured, chosen, skill or "")
 
     now = datetime.now().astimezone()
-    with new_folder(config, run_id, now, training=False) as folder:
-        result, _ = carry_out(folder, order, work, as_json=False)
-        written = jsonlib.dumps(result, ensure_ascii=False, indent=2)
-        replace_text(folder / EVALUATION, f"{written}\n")
-    if json:
-        show_json(result)
-    else:
-        _show(folder, result)
+    with new_folder(request.config, run_id, now, training=False) as folder:
+        result, _ = execute(folder, request, work, as_json=False)
+        write_evaluation(folder, result)
+    _show(folder, result, json=json)
 
 
-def _split(name: str) -> Split:
-    if name not in SPLITS:
-        raise UsageError(f"there is no split `{name}`", f"splits: {', '.join(SPLITS)}")
-    return name
+def _models(targets: str | None) -> tuple[str, ...]:
+    """The models that --targets lists, if it is given."""
+    if targets is None:
+        return ()
+    from skillopt_cli.cli.targets import target_names
+
+    return target_names(targets)
 
 
-def _skill_file(name: str | None, out_root: Path, from_scratch: bool) -> Path | None:
-    """The file of the skill to measure, None for no skill."""
+def _refuse_recording(recording: Path | None) -> None:
+    """Refuse a recording of several targets."""
+    if recording is not None:
+        raise UsageError(
+            "a recording holds the calls of one run, and --targets makes several",
+            "record or replay an evaluation with one target",
+        )
+
+
+def _skill_file(
+    name: str | None, out_root: Path, from_scratch: bool, *, needed: bool
+) -> Path | None:
+    """The file of the skill to measure, None for no skill.
+
+    Args:
+        needed: whether there is nothing to measure without one.
+    """
     if name is not None and from_scratch:
         raise UsageError("--skill and --from-scratch exclude each other", "give one of the two")
-    if from_scratch:
+    if from_scratch or (name is None and not needed):
         return None
     if name is None:
         raise UsageError("no skill is named", "add --skill FILE, or --from-scratch for no skill")
     try:
-        return named_skill(by_id(name, out_root)).path
+        return skill_path(name, out_root)
     except UsageError as error:
         raise UsageError(error.message, f"{error.hint}; --from-scratch for no skill") from None
 
 
-def _result(session: Session, measured: Measured, split: Split, skill: str) -> dict[str, Any]:
-    kinds: dict[str, dict[str, Any]] = defaultdict(dict)
-    for task in session.run.splits[split]:
-        kinds[task.kind][task.id] = measured.marks[task.id]
-    return {
-        "skill": skill,
-        "skill_digest": measured.skill.digest,
-        "benchmark": session.run.benchmark.name,
-        "target": session.started.target,
-        **({"judge": session.started.judge} if session.started.judge else {}),
-        "data": session.run.benchmark.source,
-        "split": split,
-        "n_items": measured.n,
-        "scored": measured.scored,
-        "coverage": measured.coverage,
-        "hard": measured.hard,
-        "soft": measured.soft,
-        "task_types": {
-            kind: {"total": part.n, "scored": part.scored, "hard": part.hard, "soft": part.soft}
-            for kind, marks in sorted(kinds.items())
-            if (part := Measured(measured.skill, marks))
-        },
-    }
-
-
-def _show(folder: Path, result: dict[str, Any]) -> None:
+def _show(folder: Path, result: dict[str, Any], *, json: bool) -> None:
+    if json:
+        show_json(result)
+        return
     typer.echo(
         f"{result['split']}: hard {score(result['hard'])}, soft {score(result['soft'])}"
         f" (n={result['n_items']}, scored {result['scored']})"

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from skillopt_cli.cli.options import JsonOption, LookupRoot
-from skillopt_cli.cli.show import as_text, json_line, show
-from skillopt_cli.cli.writing import OutOption, check_vacant, write_out
-from skillopt_cli.compose.folder import find_run
-from skillopt_cli.core.errors import UsageError
-from skillopt_cli.ui.page import as_markdown, as_rich
-from skillopt_cli.ui.reading import read_view
-from skillopt_cli.ui.report import (
-    Reported,
-    apart,
-    labels_of,
-    report_document,
-    side_by_side,
-    story,
+from skillopt_cli.cli.options import JsonOption, LookupRoot, OutOption
+from skillopt_cli.cli.output import (
+    as_text,
+    json_line,
+    put,
+    show,
+    show_json,
 )
-from skillopt_cli.ui.report.html import as_html
+from skillopt_cli.compose.run_folder import find_run
+from skillopt_cli.core.errors import DataError, UsageError
+from skillopt_cli.reports.export.steps import step_table
+from skillopt_cli.reports.export.table import as_csv
+from skillopt_cli.reports.page import as_markdown
+from skillopt_cli.reports.recompute import disagreements, recomputed
+from skillopt_cli.reports.run.comparison import side_by_side
+from skillopt_cli.reports.run.document import report_document
+from skillopt_cli.reports.run.html import as_html
+from skillopt_cli.reports.run.run_report import run_report
+from skillopt_cli.reports.run.subject import (
+    Subject,
+    labels_of,
+    read_subject,
+    setting_differences,
+)
+from skillopt_cli.reports.terminal import as_rich
+from skillopt_cli.runlog.run_log import read_view
+from skillopt_cli.runlog.text.verdict import verdict_document
+from skillopt_cli.store.files import check_vacant
 
 
 class Format(StrEnum):
@@ -33,6 +46,7 @@ class Format(StrEnum):
     md = "md"
     html = "html"
     json = "json"
+    csv = "csv"
 
 
 def gate_report(
@@ -41,52 +55,126 @@ def gate_report(
     format: Annotated[
         Format | None,
         typer.Option(
-            help="table for a terminal, md for GitHub, html for a browser, json for programs."
+            help="table for a terminal, md for GitHub, html for a browser, json for programs,"
+            " csv for the steps as a table."
         ),
     ] = None,
     out: OutOption = None,
+    recompute: Annotated[
+        bool,
+        typer.Option(
+            "--recompute", help="Compute each verdict again from the stored results of the tasks."
+        ),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Show what each step proposed and how the gate decided; several runs side by side.
 
     Several runs are compared only where their selection and test tasks are the same. A file named
-    by --out has the format that its ending says, unless --format does.
+    by --out has the format of its ending, unless --format is given.
     """
     if json and format not in (None, Format.json):
         raise UsageError(f"--json and --format {format} exclude each other", "give one of the two")
-    form = Format.json if json else format or _ENDINGS.get(out.suffix.lower() if out else "")
+    form = Format.json if json else format or _ending_of(out)
     if out is not None:
         check_vacant(out)
     folders = [find_run(run, out_root) for run in runs]
     labels = labels_of(folders)
-    reported = [
-        Reported(label, read_view(folder)) for label, folder in zip(labels, folders, strict=True)
-    ]
-    differences = apart(labels, folders) if len(reported) > 1 else []
+    if recompute:
+        _recompute(dict(zip(labels, folders, strict=True)), as_json=json)
+        return
+    reported = list(map(read_subject, labels, folders))
+    differences = setting_differences(labels, folders) if len(reported) > 1 else []
     if form == Format.json:
-        _put(out, json_line(report_document(reported, differences)))
+        put(out, json_line(report_document(reported, differences)))
+        return
+    if form == Format.csv:
+        put(out, _steps(reported))
         return
     illustrated = form == Format.html
     if len(reported) == 1:
-        page = story(reported[0], illustrated=illustrated)
+        page = run_report(reported[0], illustrated=illustrated)
     else:
         page = side_by_side(reported, differences, illustrated=illustrated)
     if form == Format.html:
-        _put(out, as_html(page))
+        put(out, as_html(page))
     elif form == Format.md:
-        _put(out, as_markdown(page))
+        put(out, as_markdown(page))
     elif out is not None:
-        _put(out, as_text(as_rich(page)))
+        put(out, as_text(as_rich(page)))
     else:
         show(as_rich(page))
 
 
-_ENDINGS = {".md": Format.md, ".html": Format.html, ".htm": Format.html, ".json": Format.json}
+_ENDINGS = {
+    "": Format.table,
+    ".txt": Format.table,
+    ".md": Format.md,
+    ".html": Format.html,
+    ".htm": Format.html,
+    ".json": Format.json,
+    ".csv": Format.csv,
+}
 
 
-def _put(out: Path | None, text: str) -> None:
-    if out is not None:
-        write_out(out, text)
-    else:
-        # As bytes: an HTML page says that it is UTF-8, whatever the terminal is set to.
-        typer.echo(text.encode(errors="backslashreplace"), nl=False)
+def _ending_of(out: Path | None) -> Format:
+    """The format of a file's ending; a table where there is none.
+
+    Raises:
+        UsageError: the ending is of no format.
+    """
+    ending = out.suffix.lower() if out else ""
+    if ending not in _ENDINGS:
+        raise UsageError(
+            f"the ending of {out} is of no format",
+            f"end it in {', '.join(filter(None, _ENDINGS))}, or give --format",
+        )
+    return _ENDINGS[ending]
+
+
+def _steps(runs: Sequence[Subject]) -> bytes:
+    """The steps of the runs as CSV.
+
+    Raises:
+        UsageError: none of the runs is a training.
+    """
+    if not any(run.view.total_steps for run in runs):
+        raise UsageError(
+            "an evaluation has no steps, and `--format csv` is a table of steps",
+            f"`skillopt runs export {runs[0].label}` writes its tasks as CSV",
+        )
+    return as_csv(step_table(runs))
+
+
+def _recompute(folders: Mapping[str, Path], *, as_json: bool) -> None:
+    """Print for each run whether its recorded verdict follows from its stored results.
+
+    Raises:
+        UsageError: a run has no verdict.
+        DataError: a recorded verdict does not follow from the results.
+    """
+    documents: list[dict[str, Any]] = []
+    wrong: list[str] = []
+    for label, folder in folders.items():
+        recorded = read_view(folder).verdict
+        if recorded is None:
+            raise UsageError(
+                f"the run {label} has no verdict",
+                "a finished training has one, unless evaluation.eval_test is off and"
+                " evaluation.confirm_fraction is 0",
+            )
+        found = recomputed(folder, recorded)
+        differences = disagreements(recorded, found)
+        verdicts = {"recorded": verdict_document(recorded), "recomputed": verdict_document(found)}
+        documents.append({"run": label, "agrees": not differences, **verdicts})
+        wrong += [f"{label}: {difference}" for difference in differences]
+    if as_json:
+        show_json({"runs": documents, "differences": wrong})
+    if wrong:
+        raise DataError(
+            f"a recorded verdict does not follow from the stored results: {'; '.join(wrong)}",
+            "the folder was changed after the run; restore it from a copy",
+        )
+    for document in documents if not as_json else ():
+        typer.echo(f"{document['run']}: {document['recomputed']['sentence']}")
+        typer.echo("The recorded verdict is the same.")

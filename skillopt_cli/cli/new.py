@@ -14,11 +14,11 @@ from typing import Annotated
 import typer
 
 from skillopt_cli.cli.options import JsonOption
-from skillopt_cli.cli.show import show_json
+from skillopt_cli.cli.output import show_json
 from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.plugins import BENCHMARKS, names
 
-app = typer.Typer(help="A start of your own: a benchmark, a skill.", no_args_is_help=True)
+app = typer.Typer(help="Create a benchmark or a skill of your own.", no_args_is_help=True)
 
 _WORDS = {"benchmark": "_", "skill": "-"}
 """What joins the words of a name: one is a module of Python, the other is read by agents."""
@@ -92,7 +92,7 @@ def _check(name: str, kind: str) -> None:
 
 
 def _start(kind: str) -> Traversable:
-    return files("skillopt_cli.cli") / "starts" / kind
+    return files("skillopt_cli.cli") / "templates" / kind
 
 
 def _write(folder: Path, parts: Mapping[str, Traversable], name: str) -> None:

@@ -4,64 +4,83 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption
-from skillopt_cli.cli.show import show_json, show_table
-from skillopt_cli.cli.wishes import EVERY, with_run_flags
+from skillopt_cli.cli.output import show_json, show_table
+from skillopt_cli.cli.run_flags import EVERY, with_run_flags
 from skillopt_cli.compose.flags import in_shell
-from skillopt_cli.compose.folder import find_run
-from skillopt_cli.compose.planning import planned
-from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.compose.own_tasks import inferred_line
+from skillopt_cli.compose.privilege import privilege_lines, privilege_rows
+from skillopt_cli.compose.request import RunRequest
+from skillopt_cli.compose.run_folder import find_run
+from skillopt_cli.compose.settings import Overrides, settle
+from skillopt_cli.compose.trust import refusal, required, unapproved
 from skillopt_cli.config.environment import read_environment
-from skillopt_cli.engine.forecast import Assumptions
-from skillopt_cli.ui.earlier import earlier_run
-from skillopt_cli.ui.forecast import plan_document, plan_rows
-from skillopt_cli.ui.plan_notes import plan_notes
-from skillopt_cli.ui.reading import read_view
+from skillopt_cli.planning.forecast import Assumptions
+from skillopt_cli.planning.plan_from_run import earlier_run
+from skillopt_cli.planning.plan_notes import plan_notes
+from skillopt_cli.planning.plan_text import plan_document, plan_rows
+from skillopt_cli.planning.planner import plan_run
+from skillopt_cli.runlog.run_log import read_view
+
+
+def _share(help: str) -> Any:
+    return typer.Option(min=0.0, max=1.0, metavar="<float>", help=help)
+
 
 AccuracyOption = Annotated[
     float | None,
-    typer.Option(
-        min=0.0,
-        max=1.0,
-        metavar="<float>",
-        help="Share of train tasks solved; else any, likely a half.",
-    ),
+    _share("Assumed share of tasks solved, 0 to 1. Default: unknown; the range covers 0 to 1."),
 ]
 BestStepOption = Annotated[
     int | None,
     typer.Option(
-        min=0, metavar="<int>", help="Last step that makes a new best skill, 0 for none; else some."
+        min=0,
+        metavar="<int>",
+        help="Assumed last step with a new best skill, 0 for none. Default: unknown.",
     ),
 ]
 UnchangedOption = Annotated[
     float | None,
-    typer.Option(
-        min=0.0,
-        max=1.0,
-        metavar="<float>",
-        help="Share of candidates and guidance that are no new text; else none.",
-    ),
+    _share("Assumed share of candidates and guidance that equal the skill. Default: 0."),
 ]
 MeasuredOption = Annotated[
     float | None,
+    _share(
+        "Assumed share of selection tasks measured of a text, with early rejection. Default: 0.7,"
+        " or 0.96 where edits are verified."
+    ),
+]
+TrialsOption = Annotated[
+    float | None,
     typer.Option(
         min=0.0,
-        max=1.0,
         metavar="<float>",
-        help="Share of selection tasks a new text is measured on, with early rejection; else 0.7.",
+        help="Assumed attempts that verify a step's edits, per failed task of it.",
+    ),
+]
+LastStepOption = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="<int>",
+        help="Assumed step after which all tasks are solved. Default: none.",
     ),
 ]
 LatencyOption = Annotated[
     float | None,
-    typer.Option(min=0.001, metavar="<float>", help="Seconds a model call takes; else 2."),
+    typer.Option(
+        min=0.001,
+        metavar="<float>",
+        help="Assumed seconds per model call. Default: 2 of a service; a local backend's own.",
+    ),
 ]
 LikeOption = Annotated[
     str | None,
-    typer.Option(help="Run folder or run id that tells all this, and tokens."),
+    typer.Option(help="Run folder or run id to take all these from, and tokens per call."),
 ]
 
 
@@ -73,30 +92,42 @@ def plan(
     best_step: BestStepOption = None,
     unchanged: UnchangedOption = None,
     measured: MeasuredOption = None,
+    trials: TrialsOption = None,
+    last_step: LastStepOption = None,
     latency: LatencyOption = None,
     like: LikeOption = None,
     json: JsonOption = False,
-    wishes: Wishes,
+    overrides: Overrides,
 ) -> None:
-    """Say what a training would take and cost; no model is called.
+    """Print what a training takes and costs; no model is called.
 
     Takes every flag of `train`. Counts are by the rules that the run itself follows; what cannot be
     known before is given as a range.
     """
     environment = read_environment()
     # Neither address nor key is needed where no call is made.
-    config = settle(replace(wishes, roles=()), environment).config
+    resolved = settle(replace(overrides, roles=()), environment)
+    config = resolved.config
     if not config.env.name:
-        settle(replace(wishes, example="skillopt plan searchqa"), environment)
-    told = Assumptions(accuracy, best_step, unchanged, measured, latency)
+        settle(replace(overrides, example="skillopt plan searchqa"), environment)
+    given = Assumptions(
+        accuracy, best_step, unchanged, measured, latency, trials=trials, last_step=last_step
+    )
     earlier = None
     if like is not None:
         folder = find_run(like, Path(config.env.out_root))
         earlier = earlier_run(folder, read_view(folder), config.env.name)
-    made = planned(config, environment, told, earlier=earlier)
+    made = plan_run(RunRequest(config, environment), given, earlier=earlier)
+    asked = required(overrides, resolved, environment)
     if json:
-        show_json(plan_document(made))
+        show_json(plan_document(made) | {"privileges": privilege_rows(asked)})
         return
+    if line := inferred_line(config, resolved.sources):
+        typer.echo(in_shell(line), err=True)
     show_table(("", "likely", "range"), plan_rows(made))
     for note in plan_notes(made):
         typer.echo(in_shell(note))
+    for line in privilege_lines(asked):
+        typer.echo(line)
+    if lacking := unapproved(asked):
+        typer.echo(refusal(lacking).message)

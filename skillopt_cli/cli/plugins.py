@@ -1,24 +1,27 @@
-"""`skillopt benchmarks list` and `skillopt backends list`."""
+"""`skillopt benchmarks list` and `skillopt backends list`, with `--probe`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from skillopt_cli.benchmarks.records import read_records
-from skillopt_cli.benchmarks.splits import split_files
+from skillopt_cli.benchmarks.kit.records import read_records
+from skillopt_cli.benchmarks.kit.splits import split_files
 from skillopt_cli.cli.options import JsonOption
-from skillopt_cli.cli.probe import show_probe
-from skillopt_cli.cli.show import show_json, show_table
-from skillopt_cli.cli.wishes import ASKING, FILES, with_run_flags
+from skillopt_cli.cli.output import show_json, show_table
+from skillopt_cli.cli.run_flags import ASKING, FILES, RunCommand, with_run_flags
 from skillopt_cli.compose.endpoints import MODEL_VARIABLE
-from skillopt_cli.compose.settings import Wishes
+from skillopt_cli.compose.flags import in_shell
+from skillopt_cli.compose.settings import Overrides, shown_secrets
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.core.task import SPLITS
+from skillopt_cli.core.task import SPLITS, Usage
+from skillopt_cli.doctor.probe import ProbeResult, probe
 from skillopt_cli.plugins import BACKENDS, BENCHMARKS, load_backend, load_benchmark, names
 from skillopt_cli.ports import BackendSpec
 
@@ -38,6 +41,72 @@ _NOT_KNOWN: Row = {
 
 ABILITIES = {"images": "images", "tools": "tools", "json_schema": "JSON schema", "usage": "usage"}
 """What a backend may offer, in the order and the words of the list."""
+_SHOWN = 100
+
+
+def show_probe(overrides: Overrides, environment: Mapping[str, str], *, as_json: bool) -> None:
+    """Ask both roles and print what came of it.
+
+    Raises:
+        typer.Exit: with the code that a run would end with when a role cannot be used; that of the
+            first one where they differ.
+    """
+    hide = shown_secrets(overrides, environment).hide
+    found = asyncio.run(probe(overrides, environment))
+    if as_json:
+        show_json([document(probed, hide) for probed in found])
+    else:
+        for probed in found:
+            for line in lines(probed):
+                typer.echo(hide(line))
+    failed = next((probed for probed in found if probed.failed), None)
+    if failed is not None:
+        raise typer.Exit(failed.code)
+
+
+def document(probed: ProbeResult, hide: Callable[[str], str]) -> dict[str, Any]:
+    """A probed role as JSON, without any key."""
+    row = asdict(probed) | {"ok": not probed.failed}
+    seconds = None if probed.seconds is None else round(probed.seconds, 3)
+    return {name: hide(v) if isinstance(v, str) else v for name, v in row.items()} | {
+        "seconds": seconds
+    }
+
+
+def lines(probed: ProbeResult) -> Iterator[str]:
+    """A probed role for people."""
+    model = f"/{probed.model}" if probed.model and probed.model != probed.backend else ""
+    place = f" at {probed.address}" if probed.address else ""
+    yield f"{probed.role}: {probed.backend}{model}{place}"
+    if probed.seconds is not None:
+        yield f"  answered in {probed.seconds:.2f} s ({probed.finish}): {_quoted(probed.answer)}"
+        yield f"  usage: {_tokens(probed.usage)}"
+    if probed.read:
+        yield f"  read as: {_quoted(probed.read)}"
+    if probed.note:
+        yield f"  note: {probed.note}"
+    if probed.failed:
+        title = "not set up" if probed.code == ConfigError.exit_code else "error"
+        yield f"  {title}: {probed.error}"
+        yield f"  hint: {in_shell(probed.hint)}"
+
+
+def _tokens(usage: Usage | None) -> str:
+    if usage is None or usage.prompt_tokens is usage.completion_tokens is None:
+        return "unknown, the service does not report it"
+    parts = [f"{_known(usage.prompt_tokens)} read", f"{_known(usage.completion_tokens)} written"]
+    parts += [f"{usage.cached_tokens} of them cached"] if usage.cached_tokens else []
+    parts += [f"{usage.reasoning_tokens} for reasoning"] if usage.reasoning_tokens else []
+    return f"tokens {', '.join(parts)}"
+
+
+def _known(count: int | None) -> str:
+    return "unknown" if count is None else str(count)
+
+
+def _quoted(text: str) -> str:
+    line = " ".join(text.split())
+    return f'"{line[:_SHOWN]}…"' if len(line) > _SHOWN else f'"{line}"'
 
 
 @benchmarks.command("list")
@@ -63,24 +132,25 @@ def list_benchmarks(json: JsonOption = False) -> None:
     )
 
 
-@backends.command("list")
+@backends.command("list", cls=RunCommand)
 @with_run_flags(*FILES, *ASKING)
 def list_backends(
     *,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Make one tiny call per role of the configuration.")
+        bool, typer.Option("--probe", help="Make one short call per role of the configuration.")
     ] = False,
     json: JsonOption = False,
-    wishes: Wishes,
+    overrides: Overrides,
 ) -> None:
     """List backends: their roles, what they can do and need, and what of that is there.
 
     Variables are listed by name only. With --probe, ask the two models that a run with the same
-    flags would use, and exit as that run would when one cannot be used.
+    flags would use, and exit as that run would: with 2 when one is not set up, with 4 when one
+    does not answer.
     """
     environment = read_environment()
     if probe:
-        show_probe(wishes, environment, as_json=json)
+        show_probe(overrides, environment, as_json=json)
         return
     rows = [_backend(name, environment) for name in names(BACKENDS)]
     if json:
@@ -150,7 +220,7 @@ def _backend(name: str, environment: Mapping[str, str]) -> Row:
 
 
 def _about(spec: BackendSpec, environment: Mapping[str, str]) -> Row:
-    said = {role: spec.said(role, environment) for role in sorted(spec.roles)}
+    said = {role: spec.variables_set(role, environment) for role in sorted(spec.roles)}
     for role, found in said.items():
         model = MODEL_VARIABLE.format(ROLE=role.upper())
         if environment.get(model) and not spec.free:

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from skillopt_cli.cli.options import AllowDrift, JsonOption
-from skillopt_cli.cli.running import carry_out
-from skillopt_cli.cli.show import show_json
-from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
-from skillopt_cli.cli.train import foretell, show_result
-from skillopt_cli.cli.wishes import EVERY, FILES, with_run_flags
-from skillopt_cli.compose.build import Order, composed
-from skillopt_cli.compose.folder import CONFIG, MANIFEST, find_run
-from skillopt_cli.compose.manifest import binding, config_drift, read_manifest, refuse_drift
-from skillopt_cli.compose.planning import Progress
-from skillopt_cli.compose.settings import Wishes
+from skillopt_cli.cli.execute import execute
+from skillopt_cli.cli.options import AllowDrift, JsonOption, RecordOption, ReplayOption
+from skillopt_cli.cli.output import show_json
+from skillopt_cli.cli.run_flags import EVERY, FILES, with_run_flags
+from skillopt_cli.cli.train import print_plan, show_result
+from skillopt_cli.compose.build import open_session
+from skillopt_cli.compose.fingerprint import check_config_drift
+from skillopt_cli.compose.request import run_request
+from skillopt_cli.compose.run_folder import find_run
+from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.caps import Use
 from skillopt_cli.core.errors import UsageError
-from skillopt_cli.core.events import RunFinished
+from skillopt_cli.core.events import Role, RunFinished
 from skillopt_cli.engine.session import train_session
-from skillopt_cli.ui.reading import read_view
-from skillopt_cli.ui.summary import summarise
+from skillopt_cli.planning.planner import Progress
+from skillopt_cli.runlog.run_log import RunLog
+from skillopt_cli.runlog.summary import summarise
+from skillopt_cli.store.layout import CONFIG, EVAL_PLAN
 
 
 @with_run_flags(*(flag for flag in EVERY if flag not in FILES))
@@ -36,33 +36,45 @@ def resume(
     record: RecordOption = None,
     replay: ReplayOption = None,
     json: JsonOption = False,
-    wishes: Wishes,
+    overrides: Overrides,
 ) -> None:
-    """Take up a run where it stopped.
+    """Continue a run where it stopped.
 
     Nothing that was journaled is paid for again. Settings of `run.*` may change freely; anything
     else that can alter a text or a score needs --allow-drift.
     """
-    environment = read_environment()
-    if wishes.config or wishes.preset:
+    if overrides.config or overrides.preset:
         raise UsageError(
             "a resumed run keeps its own configuration", "change single settings with --set"
         )
-    folder = find_run(run, Path(str(wishes.flags.get("env.out_root", "outputs"))))
-    view = read_view(folder)
-    if view.run is not None and not view.run.total_steps:
+    folder = find_run(run, overrides.out_root)
+    overrides = replace(overrides, run_folder=folder)
+    log = RunLog(folder).read()
+    view = log.view
+    planned = (folder / EVAL_PLAN).is_file()
+    if view.run is not None and not view.run.total_steps and not planned:
         raise UsageError(
             f"{folder} is an evaluation, which cannot be resumed", "run `skillopt eval` again"
         )
-    resolved = settled(replace(wishes, config=folder / CONFIG), environment, replay)
-    config = resolved.config
-    order = Order(config, environment, sources=resolved.sources, allow_drift=allow_drift)
-    order = taped(order, record, replay, carry_on=True)
+    if planned and not (folder / CONFIG).is_file():
+        from skillopt_cli.cli.targets import resume_targets
+
+        resume_targets(folder, overrides, json=json)
+        return
+    roles: tuple[Role, ...] = ("target",) if planned else overrides.roles
+    overrides = replace(overrides, config=folder / CONFIG, roles=roles)
+    request = run_request(overrides, read_environment(), record, replay, resumed=True)
+    request = replace(request, allow_drift=allow_drift, log=log)
+    if planned:
+        from skillopt_cli.cli.arms import resume_evaluation
+
+        resume_evaluation(folder, request, json=json)
+        return
     if isinstance(view.ending, RunFinished) and not allow_drift:
-        refuse_drift(config_drift(read_manifest(folder / MANIFEST), binding(config)))
+        check_config_drift(folder, request.config)
         typer.echo(f"{folder} is finished: nothing to do", err=True)
         if record is not None:
-            with composed(folder, order):
+            with open_session(folder, request):
                 typer.echo(f"{record} is written from its journal", err=True)
         code, summary = view.ending.exit_code, summarise(view)
         if json:
@@ -70,8 +82,8 @@ def resume(
     else:
         used = Use(view.ledger, view.wall_time / 60)
         progress = Progress(view.done if view.saved else None, used)
-        foretell(order, progress, as_json=json)
-        code, summary = carry_out(folder, order, train_session, as_json=json)
+        request, schedule = print_plan(request, progress, as_json=json)
+        code, summary = execute(folder, request, train_session, as_json=json, schedule=schedule)
     if not json:
         show_result(folder, summary)
     raise typer.Exit(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -12,16 +12,18 @@ from typing import Annotated
 
 import typer
 
+from skillopt_cli.cli.execute import execute
 from skillopt_cli.cli.options import JsonOption
-from skillopt_cli.cli.running import carry_out
-from skillopt_cli.cli.show import show, show_json
-from skillopt_cli.cli.wishes import CAPS, EVERY, with_run_flags
-from skillopt_cli.compose.build import Order
+from skillopt_cli.cli.output import show, show_json
+from skillopt_cli.cli.run_flags import EVERY, with_run_flags
 from skillopt_cli.compose.flags import flag_layers
-from skillopt_cli.compose.folder import CONFIG, new_folder
-from skillopt_cli.compose.settings import Wishes
+from skillopt_cli.compose.request import RunRequest
+from skillopt_cli.compose.run_folder import new_folder
+from skillopt_cli.compose.schedule import caps_of
+from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.layers import resolve
+from skillopt_cli.core.caps import CAPS
 from skillopt_cli.core.errors import (
     BudgetExhausted,
     DataError,
@@ -31,27 +33,27 @@ from skillopt_cli.core.errors import (
     SkillOptError,
 )
 from skillopt_cli.engine.session import train_session
+from skillopt_cli.permissions import make_folder, share
+from skillopt_cli.reports.terminal import as_rich
+from skillopt_cli.runlog.run_log import read_view
+from skillopt_cli.runlog.text.format import count, pair
+from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.files import replace_text
+from skillopt_cli.store.layout import CONFIG
 from skillopt_cli.store.lock import lock_run
-from skillopt_cli.sweeps.crew import Here, Processes
-from skillopt_cli.sweeps.grid import Grid, read_grid
+from skillopt_cli.sweeps.budget import SweepBudget
+from skillopt_cli.sweeps.grid import SweepGrid, read_grid
 from skillopt_cli.sweeps.report import sweep_document, sweep_page
-from skillopt_cli.sweeps.results import Standings, standings
-from skillopt_cli.sweeps.schedule import Schedule
-from skillopt_cli.sweeps.search import Searched
-from skillopt_cli.sweeps.sources import Listed
-from skillopt_cli.sweeps.spending import Purse, caps_of
-from skillopt_cli.sweeps.stops import Stops
-from skillopt_cli.sweeps.trials import Maker, Trial, with_run, words
-from skillopt_cli.ui.page import as_rich
-from skillopt_cli.ui.reading import read_view
-from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import count, pair
+from skillopt_cli.sweeps.results import SweepResults, sweep_results
+from skillopt_cli.sweeps.runner import InProcess, ProcessRunner, StopSignals
+from skillopt_cli.sweeps.scheduler import Scheduler
+from skillopt_cli.sweeps.search import SearchSource
+from skillopt_cli.sweeps.trials import GridSource, Trial, TrialFactory, trial_label, with_run
 
 RESULT = "sweep.json"
 GridArgument = Annotated[Path, typer.Argument(metavar="GRID", help="YAML file of the sweep.")]
 JobsOption = Annotated[
-    int, typer.Option(min=1, metavar="<int>", help="Runs at work, as processes beyond 1.")
+    int, typer.Option(min=1, metavar="<int>", help="Runs at the same time; above 1 as processes.")
 ]
 
 
@@ -61,7 +63,7 @@ def sweep(
     grid: GridArgument,
     jobs: JobsOption = 1,
     json: JsonOption = False,
-    wishes: Wishes,
+    overrides: Overrides,
 ) -> None:
     """Train with every combination of a grid of settings, or search for a good one.
 
@@ -69,50 +71,55 @@ def sweep(
     is paid for twice. The flags of a run hold for all runs; --max-usd and the other caps hold for
     all of them together.
     """
-    read = _with_caps(read_grid(grid), wishes)
-    own = {key: value for key, value in wishes.flags.items() if key not in _CAP_KEYS}
-    maker = Maker(read, replace(wishes, flags=own), read_environment())
-    home = maker.home
-    listed = maker.all() if read.search is None else []
-    with _locked(home):
-        source = Listed(listed) if read.search is None else Searched(maker)
-        purse, stops = Purse(caps_of(read.caps)), Stops()
-        alone = jobs == 1 and not source.watches
-        crew = Here(_Training(quiet=json), stops) if alone else Processes(_Training(), jobs, home)
-        with stops.noted():
-            outcome = Schedule(source, crew, purse, read_view, _Told(read), stops).carry_out()
-        found = standings(source.trials, outcome, read_view)
+    read = _with_caps(read_grid(grid), overrides)
+    own = {key: value for key, value in overrides.flags.items() if key not in _CAP_KEYS}
+    factory = TrialFactory(read, replace(overrides, flags=own), read_environment())
+    home = factory.home
+    listed = factory.all() if read.search is None else []
+    with _locked(home, factory.mode):
+        source = GridSource(listed) if read.search is None else SearchSource(factory)
+        budget, signals = SweepBudget(caps_of(read.caps)), StopSignals()
+        alone = jobs == 1 and not source.wants_progress
+        runner = (
+            InProcess(_Training(quiet=json), signals)
+            if alone
+            else ProcessRunner(_Training(), jobs, home)
+        )
+        with signals.counting():
+            outcome = Scheduler(source, runner, budget, read_view, _Told(read), signals).run()
+        found = sweep_results(source.trials, outcome, read_view)
         code = _exit_code(found)
-        document = sweep_document(read, found, purse, code)
+        document = sweep_document(read, found, budget, code)
         text = json_text.dumps(document, ensure_ascii=False, indent=2)
         replace_text(home / RESULT, f"{text}\n")
     if json:
         show_json(document)
     else:
-        show(as_rich(sweep_page(read, found, purse)))
+        show(as_rich(sweep_page(read, found, budget)))
     raise typer.Exit(code)
 
 
 _CAP_KEYS = tuple(f"run.{cap}" for cap in CAPS)
 
 
-def _with_caps(grid: Grid, wishes: Wishes) -> Grid:
+def _with_caps(grid: SweepGrid, overrides: Overrides) -> SweepGrid:
     """The grid with the caps of the command line in the place of its own."""
-    given = {key: limit for key, limit in wishes.flags.items() if key in _CAP_KEYS}
+    given = {key: limit for key, limit in overrides.flags.items() if key in _CAP_KEYS}
     run = resolve(list(flag_layers(given))).config.run
     said = {cap: limit for cap in CAPS if (limit := getattr(run, cap)) is not None}
     return replace(grid, caps=grid.caps.model_copy(update=said))
 
 
 @contextmanager
-def _locked(home: Path) -> Iterator[None]:
+def _locked(home: Path, mode: int) -> Iterator[None]:
     """Hold the sweep's folder for this process.
 
     Raises:
         RunLocked: another process carries it out.
     """
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        make_folder(home, mode)
+        share(home, mode)
     except OSError as error:
         raise DataError(
             f"cannot make the folder {home}: {error.strerror}", "choose another --out-root"
@@ -141,39 +148,44 @@ class _Training:
         config = trial.config
         if self.quiet and config.run.display == "auto":
             config = with_run(config, display="none")
-        order = Order(config, environment)
+        request = RunRequest(config, environment)
         if (trial.folder / CONFIG).is_file():
-            carry_out(trial.folder, order, train_session, as_json=False)
+            execute(trial.folder, request, train_session, as_json=False)
             return
         with new_folder(config, trial.run_id, datetime.now().astimezone()) as folder:
-            carry_out(folder, order, train_session, as_json=False)
+            execute(folder, request, train_session, as_json=False)
 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """Says on stderr what happens to the runs of a sweep."""
+    """Prints on stderr what happens to the runs of a sweep."""
 
-    grid: Grid
+    grid: SweepGrid
 
-    def kept(self, runs: int) -> None:
+    def skipped(self, runs: int) -> None:
         verb = "is" if runs == 1 else "are"
-        typer.echo(f"[sweep {self.grid.name}] {count(runs, 'run')} {verb} finished", err=True)
+        self._print(f"{count(runs, 'run')} {verb} finished")
 
     def run(self, what: str, trial: Trial, view: RunView, message: str = "") -> None:
-        settings = words(trial, self.grid.axes)
-        line = f"[sweep {self.grid.name}] {what} {trial.run_id} ({settings})"
+        settings = trial_label(trial, self.grid.axes)
+        line = f"{what} {trial.run_id} ({settings})"
         base = view.baseline.value if view.baseline else None
         if what == "finished":
             before, best = pair(base, view.standing.best)
             line += f": selection {before} -> {best}"
-        typer.echo(f"{line}: {message}" if message else line, err=True)
+        self._print(f"{line}: {message}" if message else line)
+
+    def _print(self, line: str) -> None:
+        # The terminal may be closed, and the runs are still to be stopped.
+        with suppress(OSError):
+            typer.echo(f"[sweep {self.grid.name}] {line}", err=True)
 
 
-def _exit_code(found: Standings) -> int:
+def _exit_code(found: SweepResults) -> int:
     """Interrupted and caps first, then the first run that failed; 10 where none improved."""
     if found.outcome.interrupted:
         return Interrupted.exit_code
-    if found.outcome.short:
+    if found.outcome.capped:
         return BudgetExhausted.exit_code
     for failed in found.outcome.failures.values():
         return failed.code if failed.code > 0 else SkillOptError.exit_code

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from skillopt_cli.cli.options import BenchmarkArgument, JsonOption, RunId
-from skillopt_cli.cli.running import carry_out, display_style
-from skillopt_cli.cli.tapes import RecordOption, ReplayOption, settled, taped
-from skillopt_cli.cli.wishes import EVERY, with_run_flags
-from skillopt_cli.compose.build import Order
+from skillopt_cli.cli.execute import display_style, execute
+from skillopt_cli.cli.options import (
+    BenchmarkArgument,
+    JsonOption,
+    RecordOption,
+    ReplayOption,
+    RunId,
+)
+from skillopt_cli.cli.run_flags import EVERY, with_run_flags
+from skillopt_cli.compose.benchmark import open_benchmark
 from skillopt_cli.compose.flags import in_shell
-from skillopt_cli.compose.folder import new_folder, vacant
-from skillopt_cli.compose.planning import Progress, planned
-from skillopt_cli.compose.settings import Wishes
+from skillopt_cli.compose.request import RunRequest, run_request
+from skillopt_cli.compose.run_folder import new_folder, vacant
+from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.engine.session import train_session
-from skillopt_cli.ui.forecast import short_lines
-from skillopt_cli.ui.words import out_of, pair, score
+from skillopt_cli.planning.plan_text import short_lines
+from skillopt_cli.planning.planner import Progress, plan_run
+from skillopt_cli.runlog.remaining import Schedule
+from skillopt_cli.runlog.text.format import UNKNOWN, count, out_of, pair, score
 
 
 @with_run_flags(*EVERY)
@@ -32,51 +40,67 @@ def train(
     record: RecordOption = None,
     replay: ReplayOption = None,
     json: JsonOption = False,
-    wishes: Wishes,
+    overrides: Overrides,
 ) -> None:
     """Train a skill document on a benchmark.
 
     Rolls out tasks with the current skill, lets the optimizer read the scored trajectories and
     propose edits, and accepts a candidate only if it scores strictly better on the selection split.
     """
-    environment = read_environment()
-    resolved = settled(wishes, environment, replay)
-    config = resolved.config
-    order = taped(Order(config, environment, sources=resolved.sources), record, replay)
+    request = run_request(overrides, read_environment(), record, replay)
     if run_id is not None:
-        vacant(config, run_id)
-    foretell(order, as_json=json)
-    with new_folder(config, run_id, datetime.now().astimezone()) as folder:
-        code, summary = carry_out(folder, order, train_session, as_json=json)
+        vacant(request.config, run_id)
+    request, schedule = print_plan(request, as_json=json)
+    with new_folder(request.config, run_id, datetime.now().astimezone()) as folder:
+        code, summary = execute(folder, request, train_session, as_json=json, schedule=schedule)
     if not json:
         show_result(folder, summary)
     raise typer.Exit(code)
 
 
-def foretell(order: Order, progress: Progress | None = None, *, as_json: bool) -> None:
-    """What the training, or what is left of it, will take, on stderr; a replay takes nothing."""
-    if order.replay is not None or display_style(order, as_json=as_json) == "none":
-        return
+def print_plan(
+    request: RunRequest, progress: Progress | None = None, *, as_json: bool
+) -> tuple[RunRequest, Schedule | None]:
+    """Print on stderr what the training, or what is left of it, will take; nothing for a replay.
+
+    Returns the request with the benchmark that was opened for that, and how long the parts of the
+    run will take, where that could be planned.
+    """
+    if request.replay is not None or display_style(request, as_json=as_json) == "none":
+        return request, None
+    schedule = None
     try:
-        lines = list(short_lines(planned(order.config, order.environment, progress=progress)))
+        request = replace(request, benchmark=open_benchmark(request.config))
+        made = plan_run(request, progress=progress)
+        lines, schedule = list(short_lines(made)), made.schedule
     except SkillOptError:
-        return  # the run meets the same fault and tells of it
+        return request, None  # the run meets the same fault and tells of it
     # Nor does a bug, a plug-in's mostly, stop the run, which leaves a traceback in its folder.
     except Exception as error:
         lines = [f"Plan: none could be made ({type(error).__name__})"]
     for line in lines:
         typer.echo(in_shell(line), err=True)
+    return request, schedule
 
 
 def show_result(folder: Path, summary: dict[str, Any]) -> None:
-    """What a training came to, on stdout: the skill's file, and its scores with n."""
+    """Print the result of a training: the skill's file, its scores with n, and the verdict."""
     best = "best_skill" if (folder / "best_skill").is_dir() else "best_skill.md"
     typer.echo(f"best skill: {folder / best}")
     metric = summary["gate_metric"]
     base, best = pair(summary["baseline_gate_score"], summary["best_gate_score"])
     reach = [_reach(summary, f"{name}_selection") for name in ("baseline", "best")]
     before = "" if reach[0] == reach[1] else f" {reach[0]}"
-    typer.echo(f"selection{_label(metric)}: {base}{before} -> {best} {reach[1]}")
+    label = "" if metric == "hard" else f" ({metric})"
+    fresh = score(summary["best_gate_score_expected"])
+    hedge = "" if base == best or fresh in (best, UNKNOWN) else f", on fresh tasks about {fresh}"
+    typer.echo(f"selection{label}: {base}{before} -> {best} {reach[1]}{hedge}")
+    if pruned := summary.get("pruned"):
+        removed = sum(block["removed"] for block in pruned["blocks"])
+        typer.echo(
+            f"pruned: {pruned['chars_before']:,} -> {count(pruned['chars'], 'character')},"
+            f" {removed} of {count(len(pruned['blocks']), 'block')} removed"
+        )
     # The tests know no mixed score, which would hide which of its parts moved.
     kind = "soft" if metric == "soft" else "hard"
     arms = [("seed", "baseline_test"), ("best", "test"), ("no skill", "no_skill_test")]
@@ -87,11 +111,8 @@ def show_result(folder: Path, summary: dict[str, Any]) -> None:
     ]
     if parts:
         typer.echo(f"test{'' if metric == 'hard' else f' ({kind})'}: {', '.join(parts)}")
-
-
-def _label(metric: str) -> str:
-    """The metric, where it is not the hard score throughout."""
-    return "" if metric == "hard" else f" ({metric})"
+    if summary["verdict"]:
+        typer.echo(summary["verdict"]["sentence"])
 
 
 def _reach(summary: dict[str, Any], name: str) -> str:

@@ -1,272 +1,365 @@
-"""A run, put together: benchmark, models, store and bus around one configuration."""
+"""Opens a session: storage, events, limits, benchmark, models and control, in that order."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
-from skillopt_cli.backends.budget import Budget, Past
-from skillopt_cli.backends.doors import Doors
-from skillopt_cli.compose.conditions import record_conditions, record_sources
+from skillopt_cli.backends.middleware.budget import Budget, PastUse
+from skillopt_cli.backends.middleware.recorder import RecordedCalls
+from skillopt_cli.backends.rate_limiter.provider_limits import ProviderLimits
+from skillopt_cli.backends.rate_limiter.stop_gate import StopGate
+from skillopt_cli.benchmarks.kit.data_check import lists_as_text
+from skillopt_cli.compose.benchmark import (
+    check_abilities,
+    confirmation_tasks,
+    open_benchmark,
+    splits_in_use,
+)
 from skillopt_cli.compose.endpoints import roles_of
-from skillopt_cli.compose.housing import Place, clear_leftovers, open_executors
-from skillopt_cli.compose.lanes import Lanes
-from skillopt_cli.compose.prompts import effective_prompts
-from skillopt_cli.compose.replaying import Replay, one_at_a_time, replayed_models
-from skillopt_cli.compose.roles import Models, Wiring, open_models, role_spec
-from skillopt_cli.compose.secrets import DiscreetStore, Secrets
-from skillopt_cli.compose.skill_init import training_seed
-from skillopt_cli.compose.taping import TapedStore, recorder, recording_header
-from skillopt_cli.compose.tasks import splits_in_use
+from skillopt_cli.compose.executors import ExecutorContext, clear_leftovers, open_executors
+from skillopt_cli.compose.fingerprint import record_fingerprint, record_sources
+from skillopt_cli.compose.prompts import run_prompts
+from skillopt_cli.compose.replaying import open_replay, recording_header
+from skillopt_cli.compose.request import RunRequest
+from skillopt_cli.compose.roles import ModelContext, Models, open_models, players_of, role_spec
+from skillopt_cli.compose.run_folder import closed_above
+from skillopt_cli.compose.schedule import caps_of, gate_rule, stage_variants, train_plan
+from skillopt_cli.compose.secrets import announced, known_secrets
+from skillopt_cli.compose.seed_skill import check_loadable, skill_notices, training_seed
 from skillopt_cli.config import RunConfig
-from skillopt_cli.core.caps import FLAGS, Cap
-from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.core.events import Limits, Role, RunEvent, RunStarted
-from skillopt_cli.core.gate import GateRule
-from skillopt_cli.core.plan import LearningRate, TrainPlan
-from skillopt_cli.core.score import Metric
-from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.config.section import is_address
+from skillopt_cli.core.events import Degraded, Limits, Role, RunEvent, RunStarted
+from skillopt_cli.core.plan import TrainPlan
+from skillopt_cli.core.secrets import Hide, Secrets
 from skillopt_cli.core.steering import Steering
-from skillopt_cli.core.temporary import own_prefix
 from skillopt_cli.engine.bus import Bus, Subscriber
-from skillopt_cli.engine.controller import Controller, Course, Levers, unstated
+from skillopt_cli.engine.controller import Controller, RunControls, RunPosition, missing_steering
 from skillopt_cli.engine.session import Session
-from skillopt_cli.plugins import load_benchmark
-from skillopt_cli.ports import Benchmark, BenchmarkRequest, Store
+from skillopt_cli.executors.workspaces import temp_prefix
+from skillopt_cli.permissions import FOLDER_MODES, share
+from skillopt_cli.ports import AttemptRunner, Benchmark, Emit, Executor
+from skillopt_cli.replay.playback import one_at_a_time
+from skillopt_cli.replay.recorder import Recorder, RecordingStore
+from skillopt_cli.replay.recording import read_header
+from skillopt_cli.runlog.run_log import RunLog
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.runlog.writers import HistoryWriter, SnapshotWriter, SummaryWriter
 from skillopt_cli.stages import Run
+from skillopt_cli.stages.overlap import Overlap
+from skillopt_cli.store.entries import open_entries
+from skillopt_cli.store.files import FileStore, clear_drafts
 from skillopt_cli.store.journal import Journal
+from skillopt_cli.store.layout import JOURNAL
 from skillopt_cli.store.lock import lock_run
-from skillopt_cli.store.recording import read_header
-from skillopt_cli.store.scribe import Scribe
+from skillopt_cli.store.shared_cache import SharedCache
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What to put together.
+class SessionBase:
+    """What the parts of a session rest on: the request, the open run folder and the event bus.
 
     Attributes:
-        environment: variables by name, read once by the caller.
-        observers: displays and trackers; they cannot steer or break the run.
-        sources: where the settings come from that are no defaults, by dotted key.
-        skill: the skill to evaluate; None trains, from the configured seed.
-        skill_from: where that was read; empty for an empty skill.
-        allow_drift: go on although conditions changed.
-        record: where to write the calls that were used, when the run ends.
-        replay: the recording to answer every call from, in the place of models.
-        clock: Unix time in seconds.
+        folder: the run folder, locked.
+        journal: of this run.
+        workspaces: a temporary folder for the workspaces of attempts.
+        log: of the run, with the facts of this session.
+        past: what earlier processes of the run logged.
+        emit: states a fact without any secret.
+        hide: takes the secrets out of a text, and states once which were in it.
+        journal_kept: whether the journal was there before.
     """
 
-    config: RunConfig
-    environment: Mapping[str, str]
-    observers: Sequence[Subscriber] = ()
-    sources: Mapping[str, str] = field(default_factory=dict)
-    skill: SkillDocument | None = None
-    skill_from: str = ""
-    allow_drift: bool = False
-    record: Path | None = None
-    replay: Path | None = None
-    clock: Callable[[], float] = time.time
+    request: RunRequest
+    secrets: Secrets
+    folder: Path
+    journal: Journal
+    store: FileStore
+    workspaces: Path
+    log: RunLog
+    past: RunView
+    emit: Emit
+    hide: Hide
+    journal_kept: bool
 
-    def heard_by(self, observers: Sequence[Subscriber]) -> Order:
-        """The order with more observers."""
-        return replace(self, observers=(*self.observers, *observers))
-
-
-def open_benchmark(config: RunConfig) -> Benchmark:
-    """The benchmark with its tasks loaded.
-
-    Raises:
-        ConfigError: there is no such benchmark.
-        DataError: its data is missing or malformed.
-    """
-    env = config.env
-    split_dir, data_path = env.tasks_from
-    return load_benchmark(env.name).open(
-        BenchmarkRequest(
-            split_dir=Path(split_dir) if split_dir else None,
-            data_path=Path(data_path) if data_path else None,
-            data_root=Path(env.data_root),
-            split_ratio=env.split_ratio,
-            split_seed=env.split_seed,
-            limit=env.limit,
-            options=env.options,
-        )
-    )
+    @property
+    def config(self) -> RunConfig:
+        """The configuration of the run."""
+        return self.request.config
 
 
-def run_prompts(config: RunConfig) -> dict[str, str]:
-    """The optimizer's prompts, those of the benchmark and of `optimizer.prompts_dir` included.
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """What every call of a run passes."""
 
-    Raises:
-        ConfigError: one of those has an unknown name or cannot be used.
-    """
-    name = config.env.name
-    return effective_prompts(name, load_benchmark(name).prompts, config.optimizer.prompts_dir)
+    gate: StopGate
+    budget: Budget
+    providers: ProviderLimits
 
 
 @contextmanager
-def composed(folder: Path, order: Order) -> Iterator[tuple[Session, Controller]]:
-    """A session on a run folder, which is locked and kept up to date as long as it is open.
-
-    With it comes who steers it.
+def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, Controller]]:
+    """A session on a run folder and its controller; the folder is locked while it is open.
 
     Raises:
         RunLocked: another process writes the folder.
         DriftRefused: the folder belongs to a run under other conditions.
         ConfigError, DataError, BackendError: something does not fit together.
     """
-    config = order.config if order.replay is None else one_at_a_time(order.config)
-    # A replay must find no call that its recording does not hold, so it shares no journal.
-    shared = config.run.cache_dir if order.replay is None else ""
-    secrets = Secrets.of(order.environment, config)
-    clear_leftovers(Path(gettempdir()))
-    with (
-        lock_run(folder),
-        Journal(Path(shared or folder) / "journal.sqlite") as journal,
-        (TapedStore if order.record else DiscreetStore)(folder, journal, secrets) as store,
-        TemporaryDirectory(prefix=own_prefix()) as workspaces,
-    ):
-        scribe = Scribe(folder, store.facts())
-        bus = Bus(
-            [Subscriber("event log", store.append), Subscriber("history", scribe)],
-            order.observers,
-            order.clock,
-            store.last_number + 1,
-        )
-        emit = secrets.guard(bus.emit)
-        doors = Doors()
-        tapes = recorder(order.record, folder, config, journal, secrets) if order.record else None
-        caps = caps_of(config) if order.replay is None else ()
-        budget = Budget(caps, Past.of(store.facts()), emit)
-        lanes = Lanes(config.run.max_concurrency, budget, doors)
-        benchmark = open_benchmark(config)
-        training = order.skill is None
-        roles = roles_of(config, training=training)
-        place = Place(folder, Path(workspaces), order.environment)
-        played = roles if order.replay is None else ("target",)
-        players = {role: role_spec(config, role) for role in played}
-        executors, warnings = open_executors(config, place, players)
-        wiring = Wiring(
-            order.environment, lanes, store, budget, executors, tapes.tape if tapes else None
-        )
-        models = _models(order, config, wiring, journal, roles)
-        plan = train_plan(config, benchmark)
-        told, again = _steering(store, order.replay)
-        controller = Controller(
-            Levers(emit, doors, budget, config.run.max_concurrency, lanes.limit, secrets.hide),
-            _course(store, plan.total if training else 0, models),
-            told,
-        )
+    if request.replay is not None:
+        request = replace(request, config=one_at_a_time(request.config))
+    with _open_base(folder, request) as base:
+        recorder = _open_recorder(base)
+        limits = _limit_calls(base)
+        benchmark = request.benchmark or open_benchmark(base.config)
+        seed = request.skill or training_seed(base.config, benchmark.seed_skill)
+        skills = (seed, *request.arms)
+        check_loadable(skills, role_spec(base.config, "target"))
+        executors, warnings = _open_executors(base)
+        models = _open_models(base, limits, executors, recorder)
+        plan = train_plan(base.config, benchmark)
+        controller, replayed = _open_controller(base, limits, plan, models)
         run = Run(
-            config=config,
+            config=base.config,
             plan=plan,
             benchmark=benchmark,
-            splits=splits_in_use(config, benchmark),
+            splits=splits_in_use(base.config, benchmark),
+            confirmation=confirmation_tasks(base.config, benchmark),
             target=models.target,
             optimizer=models.optimizer,
             judge=models.judge,
+            hide=base.hide,
             executor=executors["target"],
-            store=store,
-            emit=emit,
-            variants=models.variants,
-            rule=gate_rule(config),
-            prompts=run_prompts(config),
+            store=base.store,
+            emit=base.emit,
+            variants=stage_variants(base.config, models.variants),
+            rule=gate_rule(base.config),
+            prompts=run_prompts(base.config),
             control=controller,
+            overlap=Overlap(base.config.run.workers),
+            elsewhere=_open_cluster(base, benchmark, models),
         )
         check_abilities(benchmark, models.names["target"], models.target.offers)
-        seed = order.skill or training_seed(config, benchmark.seed_skill)
-        record_conditions(folder, run, seed, allow_drift=order.allow_drift)
-        record_sources(folder, order.sources)
-        started = _started(folder, run, order, models)
-        header = recording_header(config, models, benchmark)
-        with tapes.writing(header, lambda: _told(store).lasting) if tapes else nullcontext():
-            live, checks = models.live, models.checks
-            session = Session(
-                run, seed, started, live, budget, checks, warnings, again, models.trial
-            )
+        record_fingerprint(folder, run, seed, base.past, allow_drift=request.allow_drift)
+        record_sources(folder, request.sources)
+        session = Session(
+            run=run,
+            seed=seed,
+            started=_started(base, run, models),
+            chats=models.live,
+            budget=limits.budget,
+            checks=models.checks,
+            warnings=(
+                *warnings,
+                *skill_notices(skills),
+                *_lost_files(base),
+                *_not_shared(base),
+                *_data_warnings(benchmark),
+            ),
+            steering=replayed,
+            trial=models.trial,
+            drifted=base.log.view.drifted,
+            resumable=request.training or request.resumable,
+        )
+        with _recording(base, recorder, run, models):
             yield session, controller
 
 
-def _models(
-    order: Order, config: RunConfig, wiring: Wiring, journal: Journal, roles: Sequence[Role]
-) -> Models:
-    if order.replay is None:
-        return open_models(config, wiring, roles)
-    replay = Replay(order.replay, order.environment)
-    return replayed_models(config, replay, journal, wiring.store, roles)
-
-
-def _told(store: Store) -> Steering:
-    return Steering.of(store.facts())
-
-
-def _steering(store: Store, replay: Path | None) -> tuple[Steering, tuple[RunEvent, ...]]:
-    """What people said to this run or to the one it replays; and what of that its log lacks."""
-    told = _told(store)
-    again = unstated(read_header(replay).steering, told) if replay else ()
-    return reduce(Steering.after, again, told), again
-
-
-def _course(store: Store, total: int, models: Models) -> Course:
-    state = store.load_state()
-    return Course(state.done if state else 0, total, asks=models.optimizer is not None)
-
-
-def train_plan(config: RunConfig, benchmark: Benchmark) -> TrainPlan:
-    """The schedule: of `train_size` tasks, or of the whole train split."""
-    train, optimizer = config.train, config.optimizer
-    size = train.train_size or len(benchmark.tasks("train"))
-    rate = LearningRate(
-        high=optimizer.learning_rate,
-        low=optimizer.floor,
-        scheduler=optimizer.lr_scheduler,
-        capped=optimizer.rate_control != "none",
-        from_start=optimizer.lr_schedule_from_start,
-    )
-    return TrainPlan(train.num_epochs, size, train.batch_size, train.accumulation, train.seed, rate)
-
-
-def gate_rule(config: RunConfig) -> GateRule:
-    """How candidates are judged."""
-    evaluation = config.evaluation
-    return GateRule(
-        Metric(evaluation.gate_metric, evaluation.gate_mixed_weight),
-        evaluation.min_coverage,
-        evaluation.use_gate,
-    )
-
-
-def check_abilities(benchmark: Benchmark, target: str, offers: frozenset[str]) -> None:
-    """Refuse a target that lacks what a benchmark needs.
-
-    Args:
-        target: its name, for people.
-        offers: its abilities.
-
-    Raises:
-        ConfigError: it does.
-    """
-    lacking = [need for need in benchmark.needs if offers.isdisjoint(need.split("|"))]
-    if lacking:
-        wanted = ", ".join(sorted(need.replace("|", " or a ") for need in lacking))
-        raise ConfigError(
-            f"benchmark `{benchmark.name}` needs {wanted},"
-            f" which the target `{target}` does not offer",
-            "choose another with `model.target.backend=NAME`; see `skillopt backends list`",
+def _lost_files(base: SessionBase) -> Iterator[Degraded]:
+    """What a run goes on without: its newest checkpoint, or its journal."""
+    if base.store.passed_over:
+        yield Degraded("checkpoint", base.store.passed_over)
+    # A run of version 0.1 with a cache had its journal there.
+    if base.past.made and not (base.journal_kept or base.config.run.cache_dir):
+        reason = (
+            f"{base.journal.path.name} is missing: what it held is attempted and paid for again"
         )
+        yield Degraded("journal", reason)
 
 
-def _started(folder: Path, run: Run, order: Order, models: Models) -> RunStarted:
+def _not_shared(base: SessionBase) -> Iterator[Degraded]:
+    """That the group a run is shared with does not get to its folder."""
+    if base.config.run.shared_with == "group" and (above := closed_above(base.folder)):
+        yield Degraded("run.shared_with", f"your group cannot enter {above}: `chmod g+x` opens it")
+
+
+@contextmanager
+def _open_base(folder: Path, request: RunRequest) -> Iterator[SessionBase]:
+    """The run folder, locked, with its journal, its event bus and a place for workspaces."""
+    secrets = known_secrets(request.environment, request.config)
+    clear_leftovers(Path(gettempdir()))
+    store_class = RecordingStore if request.record else FileStore
+    path = folder / JOURNAL
+    kept, mode = path.exists(), FOLDER_MODES[request.config.run.shared_with]
+    share(folder, mode)
+    with (
+        lock_run(folder),
+        Journal(path, mode) as journal,
+        store_class(folder, journal) as store,
+        TemporaryDirectory(prefix=temp_prefix()) as workspaces,
+    ):
+        clear_drafts(folder)
+        log = (request.log or RunLog(folder)).read()
+        with closing(SummaryWriter(folder, log)) as summary, ExitStack() as opened:
+            writers = (
+                Subscriber("event log", store.append),
+                Subscriber("read model", log),
+                Subscriber("snapshot", SnapshotWriter(folder, log)),
+                Subscriber("history", HistoryWriter(folder, log)),
+                Subscriber("summary", summary),
+            )
+            number, hide = log.number + 1, secrets.hide
+            bus = Bus(writers, request.observers, request.clock, number, hide)
+            if request.config.run.cache_dir and request.replay is None:
+                store.shared = opened.enter_context(_shared_cache(request.config, bus.emit))
+            yield SessionBase(
+                request=request,
+                secrets=secrets,
+                folder=folder,
+                journal=journal,
+                store=store,
+                workspaces=Path(workspaces),
+                log=log,
+                past=log.view,
+                emit=bus.emit,
+                hide=announced(secrets, bus.emit),
+                journal_kept=kept,
+            )
+
+
+@contextmanager
+def _shared_cache(config: RunConfig, emit: Emit) -> Iterator[SharedCache]:
+    """The cache of `run.cache_dir`, which may also be the folder of a run with its journal.
+
+    A replay has none: it must find no call that its recording does not hold.
+    """
+    place, mode = config.run.cache_dir, FOLDER_MODES[config.run.shared_with]
+    entries = open_entries(place, mode)
+    journal = Path(place) / JOURNAL
+    earlier = Journal(journal, mode) if not is_address(place) and journal.exists() else None
+    with closing(SharedCache(entries, emit, earlier)) as cache:
+        yield cache
+
+
+def _open_recorder(base: SessionBase) -> Recorder | None:
+    """The recorder of a run that is recorded, with the run's earlier calls."""
+    if base.request.record is None:
+        return None
+    mode = FOLDER_MODES[base.config.run.shared_with]
+    recorder = Recorder(base.request.record, RecordedCalls(), base.journal, mode)
+    recorder.load_earlier(base.folder, shared=bool(base.config.run.cache_dir))
+    return recorder
+
+
+def _limit_calls(base: SessionBase) -> CallLimits:
+    """Stop gate, budget and limits per provider; a replay knows no cap, as it spends nothing."""
+    gate = StopGate()
+    caps = caps_of(base.config.run) if base.request.replay is None else ()
+    past = PastUse(base.past.ledger, base.past.wall_time, base.past.marks)
+    budget = Budget(caps, past, base.emit)
+    ceiling, outage_wait = base.config.run.max_concurrency, base.config.model.outage_wait
+    return CallLimits(gate, budget, ProviderLimits(ceiling, outage_wait, budget, gate))
+
+
+def _data_warnings(benchmark: Benchmark) -> Iterator[Degraded]:
+    """What is odd about the tasks, before anything is spent on them."""
+    if unmatched := lists_as_text(benchmark):
+        yield Degraded("data", f"{unmatched}; `skillopt data check` says more")
+
+
+def _roles(base: SessionBase) -> tuple[Role, ...]:
+    return roles_of(base.config, training=base.request.training)
+
+
+def _open_executors(base: SessionBase) -> tuple[dict[Role, Executor], tuple[Degraded, ...]]:
+    """Where the programs of each role run; in a replay only the target starts any."""
+    roles = _roles(base) if base.request.replay is None else ("target",)
+    context = ExecutorContext(base.folder, base.workspaces, base.request.environment, base.hide)
+    return open_executors(base.config, context, players_of(base.config, roles))
+
+
+def _open_models(
+    base: SessionBase,
+    limits: CallLimits,
+    executors: Mapping[Role, Executor],
+    recorder: Recorder | None,
+) -> Models:
+    """The models of each role, or their recorded replies in a replay."""
+    context = ModelContext(
+        base.request.environment,
+        base.secrets,
+        base.hide,
+        limits.providers,
+        base.store,
+        limits.budget,
+        executors,
+        recorder.recorded if recorder else None,
+        base.past.refused,
+    )
+    if base.request.replay is None:
+        return open_models(base.config, context, _roles(base))
+    return open_replay(base.config, context, base.request.replay, base.journal, _roles(base))
+
+
+def _open_cluster(base: SessionBase, benchmark: Benchmark, models: Models) -> AttemptRunner | None:
+    """What makes attempts on a cluster, which is loaded only for a run that does."""
+    if base.config.run.executor != "ray":
+        return None
+    from skillopt_cli.compose.nodes import cluster_runner
+
+    target = (models.target, models.asked)
+    return cluster_runner(base.config, base.request.environment, benchmark, target, base.emit)
+
+
+def _open_controller(
+    base: SessionBase, limits: CallLimits, plan: TrainPlan, models: Models
+) -> tuple[Controller, tuple[RunEvent, ...]]:
+    """The controller of a run, and the steering of a replayed run that its own log lacks."""
+    steering = base.past.steering
+    replay = base.request.replay
+    replayed = missing_steering(read_header(replay).steering, steering) if replay else ()
+    ceiling = base.config.run.max_concurrency
+    state = base.store.load_state()
+    controller = Controller(
+        RunControls(
+            base.emit,
+            limits.gate,
+            limits.budget,
+            ceiling,
+            limits.providers.set_ceiling,
+            base.secrets.hide,
+        ),
+        RunPosition(
+            done=state.done if state else 0,
+            total=plan.total if base.request.training else 0,
+            asks=models.optimizer is not None,
+        ),
+        reduce(Steering.after, replayed, steering),
+    )
+    return controller, replayed
+
+
+def _recording(
+    base: SessionBase, recorder: Recorder | None, run: Run, models: Models
+) -> AbstractContextManager[None]:
+    """A block at whose end the recording is written, if there is one."""
+    if recorder is None:
+        return nullcontext()
+    header = recording_header(run.config, models, run.benchmark)
+    return recorder.writing(header, lambda: base.log.view.steering.lasting)
+
+
+def _started(base: SessionBase, run: Run, models: Models) -> RunStarted:
+    """The fact that opens a run."""
+    request, training = base.request, base.request.training
     state = run.store.load_state()
-    training = order.skill is None
     sizes = {split: len(tasks) for split, tasks in run.splits.items()}
     return RunStarted(
-        run_id=folder.name,
+        run_id=base.folder.name,
         benchmark=run.benchmark.name,
         done=state.done if state else 0,
         total_steps=run.plan.total if training else 0,
@@ -281,8 +374,8 @@ def _started(folder: Path, run: Run, order: Order, models: Models) -> RunStarted
         recorded=run.recorded(state) if state else None,
         limits=_limits(run.config, training),
         judge=models.names.get("judge", ""),
-        skill=order.skill_from if order.skill else None,
-        skill_title=order.skill.title if order.skill else "",
+        skill=request.skill_from if request.skill else None,
+        skill_title=request.skill.title if request.skill else "",
     )
 
 
@@ -292,11 +385,5 @@ def _limits(config: RunConfig, training: bool) -> Limits:
         workers=section.workers,
         analyst_workers=config.gradient.analyst_workers if training else 0,
         max_concurrency=section.max_concurrency,
-        caps=tuple((cap.name, cap.limit) for cap in caps_of(config)),
+        caps=tuple((cap.name, cap.limit) for cap in caps_of(config.run)),
     )
-
-
-def caps_of(config: RunConfig) -> tuple[Cap, ...]:
-    """The caps that are set."""
-    limits = {name: getattr(config.run, name) for name in FLAGS}
-    return tuple(Cap(name, limit) for name, limit in limits.items() if limit is not None)

@@ -1,10 +1,12 @@
-"""Where each role's model is: who plays it, what provider variables say, what must be there."""
+"""Where each role's model is: its backend, its provider variables, and what must be set."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from skillopt_cli.config import RunConfig
+from skillopt_cli.config.environment import file_of
 from skillopt_cli.config.layers import (
     ENVIRONMENT,
     Layer,
@@ -14,10 +16,11 @@ from skillopt_cli.config.layers import (
 )
 from skillopt_cli.config.model_section import Endpoint, RoleConfig
 from skillopt_cli.config.scalars import is_null
-from skillopt_cli.config.synonyms import ours
+from skillopt_cli.config.section import setting_of
+from skillopt_cli.config.validation_messages import canonical
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.events import Role
-from skillopt_cli.plugins import BACKENDS, load_backend, load_benchmark, names
+from skillopt_cli.plugins import BACKENDS, load_backend, load_benchmark, names, sound_backends
 from skillopt_cli.ports import BackendSpec
 
 DEFAULT_BACKEND = "openai_compatible"
@@ -38,17 +41,8 @@ _ADDRESSES = (
 )
 """Which backend a variable with an address means, where nothing names one; the first counts."""
 
-_EVERY_BACKENDS = (
-    "backend",
-    "base_url",
-    "api_key_env",
-    "reasoning_effort",
-    "temperature",
-    "max_completion_tokens",
-    "timeout",
-)
-SPECIAL = tuple(name for name in Endpoint.model_fields if name not in _EVERY_BACKENDS)
-"""Settings that only some backends heed."""
+SPECIAL = tuple(name for name, info in Endpoint.model_fields.items() if setting_of(info).special)
+"""Settings that only some backends use."""
 
 
 def backend_name(config: RunConfig, role: Role) -> str:
@@ -79,6 +73,14 @@ def effective(config: RunConfig, role: Role, name: str) -> object:
     return getattr(config.model, name, None) if own is None else own
 
 
+def setting_key(resolved: Resolved, role: Role, name: str) -> str:
+    """The key that holds the effective value of a role's setting; its own key where none does."""
+    keys = [f"model.{role}.{name}", f"model.{name}"]
+    if role == JUDGE and own_settings(resolved.config, role) is not resolved.config.model.judge:
+        keys.insert(1, f"model.optimizer.{name}")
+    return next((key for key in keys if key in resolved.sources), keys[0])
+
+
 def backend_layers(draft: Resolved, environment: Mapping[str, str]) -> Iterator[Layer]:
     """Which backend variables choose for each role.
 
@@ -87,17 +89,19 @@ def backend_layers(draft: Resolved, environment: Mapping[str, str]) -> Iterator[
     """
     for role in (*ROLES, JUDGE):
         named = BACKEND_VARIABLE.format(ROLE=role.upper())
-        if _says(environment, named):
-            yield _provider(named, role, "backend", environment[named].strip())
+        if _is_set(environment, named):
+            yield _provider(environment, named, role, "backend")
             continue
         if role == JUDGE or effective(draft.config, role, "backend"):
             continue
         if draft.rank(f"model.{role}.base_url", "model.base_url") > Strength.PROVIDER:
             continue
         forms = ((form.format(ROLE=role.upper()), backend) for form, backend in _ADDRESSES)
-        found = next(((name, backend) for name, backend in forms if _says(environment, name)), None)
+        found = next(
+            ((name, backend) for name, backend in forms if _is_set(environment, name)), None
+        )
         if found and found[1] != DEFAULT_BACKEND:
-            yield _provider(found[0], role, "backend", found[1])
+            yield _provider(environment, found[0], role, "backend", found[1])
 
 
 def playing(draft: Resolved, roles: Sequence[Role]) -> dict[Role, BackendSpec]:
@@ -123,22 +127,53 @@ def playing(draft: Resolved, roles: Sequence[Role]) -> dict[Role, BackendSpec]:
 def provider_layers(
     draft: Resolved, environment: Mapping[str, str], specs: Mapping[Role, BackendSpec]
 ) -> Iterator[Layer]:
-    """What provider variables say of each role's model, a layer each.
+    """Layers of each role's model: its provider variables, and the backend's own model.
 
     The key's variable is taken only when no layer names one: naming it is already a reference to
     the environment.
     """
     said = {name: text for name, text in environment.items() if not is_null(text)}
     for role, spec in specs.items():
-        found = spec.said(role, said)
+        found = spec.variables_set(role, said)
         model = MODEL_VARIABLE.format(ROLE=role.upper())
         if not spec.free and model in said:
             found.setdefault("name", model)
+        if spec.default_model and "name" not in found and _lacks_name(draft.config, role):
+            source, key = f"default of {spec.name}", f"model.{role}.name"
+            yield leaf_layer(source, key, spec.default_model, Strength.DEFAULT)
         for setting, variable in found.items():
             if setting != "api_key_env":
-                yield _provider(variable, role, setting, said[variable].strip())
+                yield _provider(environment, variable, role, setting)
             elif not effective(draft.config, role, setting):
-                yield _provider(variable, role, setting, variable)
+                # Where a key is says nothing about who is to get it.
+                yield replace(_provider(environment, variable, role, setting, variable), file=None)
+
+
+def backend_flag_layers(
+    given: Mapping[str, str], specs: Mapping[Role, BackendSpec]
+) -> Iterator[Layer]:
+    """What flags of backends set for each role that their backend plays, a layer each.
+
+    Raises:
+        ConfigError: the backend of a flag plays no role.
+    """
+    for flag, text in given.items():
+        names = sorted({s.name for s in sound_backends() if flag in s.flags.values()})
+        roles = [role for role, spec in specs.items() if flag in spec.flags.values()]
+        if not roles:
+            raise ConfigError(
+                f"the flag {flag} has no effect: no role is played by {' or '.join(names)}",
+                f"name it with `model.target.backend={names[0]}`",
+            )
+        for role in roles:
+            setting = next(name for name, own in specs[role].flags.items() if own == flag)
+            yield leaf_layer(f"flag {flag}", f"model.{role}.{setting}", text, Strength.FLAG)
+
+
+def _lacks_name(config: RunConfig, role: Role) -> bool:
+    """Whether a role has a backend of its own, or the shared one, and no name of a model."""
+    own = getattr(config.model, role)
+    return not own.name and (role != JUDGE or own.backend is not None)
 
 
 def check_roles(
@@ -148,13 +183,13 @@ def check_roles(
 
     Raises:
         ConfigError: a role in `roles` has a backend that cannot play it, or lacks an address, a key
-            or a model that its backend needs, or a setting is heeded by no backend.
+            or a model that its backend needs, or no backend uses a setting.
     """
     for role in roles:
         check_plays(specs[role], role)
         _check_needs(settled, role, specs[role])
     if all(role in specs for role in ROLES):
-        _check_heeded(settled, specs)
+        _check_used(settled, specs)
 
 
 def check_plays(spec: BackendSpec, role: Role) -> None:
@@ -193,43 +228,34 @@ def _check_needs(settled: Resolved, role: Role, spec: BackendSpec) -> None:
     raise ConfigError(message, hint)
 
 
-def _check_heeded(settled: Resolved, specs: Mapping[Role, BackendSpec]) -> None:
+def _check_used(settled: Resolved, specs: Mapping[Role, BackendSpec]) -> None:
     """Refuse settings that would be without effect."""
     for name in Endpoint.model_fields:
         for role, spec in specs.items():
             own = getattr(own_settings(settled.config, role), name)
-            if own is not None and not heeds(spec, name):
-                raise _unheeded(settled, f"model.{role}.{name}", [spec.name])
+            if own is not None and not uses(spec, name):
+                raise _unused(settled, f"model.{role}.{name}", [spec.name])
         shared = getattr(settled.config.model, name)
-        if shared is not None and not any(heeds(spec, name) for spec in specs.values()):
+        if shared is not None and not any(uses(spec, name) for spec in specs.values()):
             playing = sorted({spec.name for spec in specs.values()})
-            raise _unheeded(settled, f"model.{name}", playing)
+            raise _unused(settled, f"model.{name}", playing)
 
 
-def heeds(spec: BackendSpec, setting: str) -> bool:
+def uses(spec: BackendSpec, setting: str) -> bool:
     """Whether a setting of `Endpoint` has an effect with a backend."""
     return setting in spec.honours if setting in SPECIAL else setting not in spec.ignores
 
 
-def _unheeded(settled: Resolved, key: str, backends: Sequence[str]) -> ConfigError:
+def _unused(settled: Resolved, key: str, backends: Sequence[str]) -> ConfigError:
     source = settled.sources.get(key)
     origin = f" ({source})" if source else ""
     setting = key.rsplit(".", 1)[-1]
     special = setting in SPECIAL
-    others = [spec.name for spec in _loadable() if special and heeds(spec, setting)]
+    others = [spec.name for spec in sound_backends() if special and uses(spec, setting)]
     return ConfigError(
         f"`{key}`{origin} has no effect with the backend {' or '.join(f'`{b}`' for b in backends)}",
         f"remove it, or use {' or '.join(others)}" if others else "remove it",
     )
-
-
-def _loadable() -> Iterator[BackendSpec]:
-    for name in names(BACKENDS):
-        try:
-            yield load_backend(name)
-        except ConfigError:
-            # A broken plug-in is told where it is used.
-            continue
 
 
 def _spec(resolved: Resolved, role: Role, *, needed: bool) -> BackendSpec | None:
@@ -242,7 +268,7 @@ def _spec(resolved: Resolved, role: Role, *, needed: bool) -> BackendSpec | None
             return None
         if name in names(BACKENDS):
             raise
-        near = ours("backend", name)
+        near = canonical("backend", name)
         source = _source(resolved, role, "backend")
         hint = f"did you mean `{near}`?" if near else error.hint
         raise ConfigError(f"{error.message} ({source})", hint) from None
@@ -250,14 +276,17 @@ def _spec(resolved: Resolved, role: Role, *, needed: bool) -> BackendSpec | None
 
 def _source(resolved: Resolved, role: Role, name: str) -> str:
     """Where a role's setting comes from; empty for a default."""
-    keys = (f"model.{role}.{name}", f"model.{name}")
-    return next((resolved.sources[key] for key in keys if key in resolved.sources), "")
+    return resolved.sources.get(setting_key(resolved, role, name), "")
 
 
-def _provider(variable: str, role: Role, setting: str, text: str) -> Layer:
-    key = f"model.{role}.{setting}"
-    return leaf_layer(f"{ENVIRONMENT} {variable}", key, text, Strength.PROVIDER)
+def _provider(
+    environment: Mapping[str, str], variable: str, role: Role, setting: str, text: str = ""
+) -> Layer:
+    """What a provider variable sets: a text, or its own value."""
+    source, key = f"{ENVIRONMENT} {variable}", f"model.{role}.{setting}"
+    value = text or environment[variable].strip()
+    return leaf_layer(source, key, value, Strength.PROVIDER, file_of(environment, variable))
 
 
-def _says(environment: Mapping[str, str], variable: str) -> bool:
+def _is_set(environment: Mapping[str, str], variable: str) -> bool:
     return not is_null(environment.get(variable, ""))

@@ -8,9 +8,22 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.plugins import load_benchmark
+from skillopt_cli.safe_files import MOST_SETTINGS, read_regular
 
 PLACEHOLDERS = frozenset({"budget"})
+
+
+def run_prompts(config: RunConfig) -> dict[str, str]:
+    """The optimizer's prompts, those of the benchmark and of `optimizer.prompts_dir` included.
+
+    Raises:
+        ConfigError: one of those has an unknown name or cannot be used.
+    """
+    name = config.env.name
+    return effective_prompts(name, load_benchmark(name).prompts, config.optimizer.prompts_dir)
 
 
 def effective_prompts(
@@ -62,7 +75,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return read_regular(path, MOST_SETTINGS).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the prompt {path}: {error}") from None
 

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pydantic import SecretStr
 
-from skillopt_cli.backends.budget import Budget
 from skillopt_cli.backends.chat_agent import ChatAgent
-from skillopt_cli.backends.metered import Price, free
+from skillopt_cli.backends.middleware.budget import Budget
+from skillopt_cli.backends.middleware.metered import Price, free
+from skillopt_cli.backends.middleware.recorder import Cached, CallRecorder, RecordedCalls
+from skillopt_cli.backends.middleware.redacting import Redacting
+from skillopt_cli.backends.middleware.stack import CallPolicy, stack
 from skillopt_cli.backends.prices import known, price_of
-from skillopt_cli.backends.recorded import Recorded
-from skillopt_cli.backends.stack import CallPolicy, stack
-from skillopt_cli.backends.taped import Tape, Taped
-from skillopt_cli.compose.endpoints import check_plays, own_settings
-from skillopt_cli.compose.lanes import Lanes
-from skillopt_cli.compose.secrets import names_a_key
-from skillopt_cli.compose.settings import backend_name
+from skillopt_cli.backends.rate_limiter.provider_limits import ProviderLimits
+from skillopt_cli.compose.endpoints import (
+    backend_name,
+    check_plays,
+    effective,
+    own_settings,
+)
+from skillopt_cli.compose.secrets import known_secrets, names_a_key
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.model_section import RetryConfig
-from skillopt_cli.config.section import Section
 from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.core.events import ParameterRefused, Role, Stamped
+from skillopt_cli.core.events import ParameterRefused, Role
+from skillopt_cli.core.secrets import Hide, Secrets
+from skillopt_cli.core.task import Task
 from skillopt_cli.plugins import load_backend
 from skillopt_cli.ports import (
     AgentBackend,
     BackendSpec,
+    Benchmark,
     ChatBackend,
     Emit,
     Executor,
@@ -36,17 +42,6 @@ from skillopt_cli.ports import (
 )
 from skillopt_cli.stages import WITH_MODEL, Variants
 
-SECTIONS = (
-    "simulated",
-    "local",
-    "codex_exec",
-    "claude_code_exec",
-    "command",
-    "cursor_exec",
-    "copilot_exec",
-    "copilot_chat",
-)
-"""Backends with a section of their own in the configuration."""
 DEFAULT_TIMEOUT = 120.0
 DEFAULT_MAX_TOKENS = 16384
 
@@ -56,16 +51,18 @@ class Models:
     """The models of a run.
 
     Attributes:
+        asked: the target's model behind the journal, which the target asks.
         optimizer: behind the journal; None when the optimizer needs no model.
         judge: behind the journal; None when the benchmark needs none.
         live: each role's model not behind the journal, to be opened.
         checks: the same models with the few tries of a first check.
         names: what each role is called, for people.
         trial: the target for that check, where it is a program that brings its own model: a call to
-            what stands for the model would show nothing.
+            its stand-in would show nothing.
     """
 
     target: AgentBackend
+    asked: ChatBackend
     optimizer: ChatBackend | None
     judge: ChatBackend | None
     variants: Variants
@@ -75,31 +72,37 @@ class Models:
     trial: AgentBackend | None = None
 
 
-def role_settings(config: RunConfig, role: Role, environment: Mapping[str, str]) -> RoleSettings:
+def role_settings(
+    config: RunConfig,
+    role: Role,
+    environment: Mapping[str, str],
+    *,
+    needs_key: bool = True,
+    secrets: Secrets | None = None,
+) -> RoleSettings:
     """A role's settings, its own values over the shared ones, with the key itself.
+
+    Args:
+        secrets: those of the run; None takes the environment's.
+        needs_key: False where no call is made, so that the key may be missing.
 
     Raises:
         ConfigError: the variable that should hold the key is not set.
     """
-    shared, own = config.model, own_settings(config, role)
-
-    def pick(name: str) -> object:
-        value = getattr(own, name)
-        return getattr(shared, name) if value is None else value
-
+    pick = partial(effective, config, role)
     variable = str(pick("api_key_env") or "")
-    if variable and variable not in environment:
+    if needs_key and variable and variable not in environment:
         raise _no_key(role, variable)
     backend = backend_name(config, role)
-    section = own_section(config, backend)
+    section = config.model.section(backend)
     honoured = load_backend(backend).honours
     temperature = pick("temperature")
     attempting = role != "optimizer"
     return RoleSettings(
         role=role,
-        model=own.name or backend,
+        model=str(pick("name") or backend),
         base_url=str(pick("base_url") or ""),
-        api_key=SecretStr(environment[variable]) if variable else None,
+        api_key=SecretStr(environment[variable]) if variable in environment else None,
         # A name that does not look like one of a key might be the key itself, so it is not told.
         key_from=variable if names_a_key(variable) else "",
         temperature=float(temperature) if isinstance(temperature, float | int) else None,
@@ -113,13 +116,8 @@ def role_settings(config: RunConfig, role: Role, environment: Mapping[str, str])
             **{name: value for name in sorted(honoured) if (value := pick(name)) is not None},
         },
         environment=environment,
+        secrets=secrets or known_secrets(environment, config),
     )
-
-
-def own_section(config: RunConfig, backend: str) -> Section | None:
-    """The section `model.<backend>` of a backend that has one."""
-    section = getattr(config.model, backend, None) if backend in SECTIONS else None
-    return section if isinstance(section, Section) else None
 
 
 def _no_key(role: Role, variable: str) -> ConfigError:
@@ -141,8 +139,20 @@ def called(backend: str, model: str) -> str:
 
 
 def declared_offers(spec: BackendSpec) -> frozenset[str]:
-    """What a target will offer once it is opened, as far as its backend says so."""
+    """The abilities that a backend declares for its target."""
     return spec.offers | {"turns"} if spec.agent is None else spec.offers
+
+
+def players_of(config: RunConfig, roles: Iterable[Role]) -> dict[Role, BackendSpec]:
+    """The backend of each role; raises as `role_spec` does."""
+    return {role: role_spec(config, role) for role in roles}
+
+
+def optimizer_unsuited(config: RunConfig, benchmark: Benchmark, tasks: Sequence[Task]) -> str:
+    """Why the configured optimizer cannot learn from these train tasks; "" where it may."""
+    stages = load_backend(backend_name(config, "optimizer")).stages
+    unsuited = stages.unsuited if isinstance(stages, Variants) else None
+    return unsuited(benchmark, tasks) if unsuited else ""
 
 
 def role_spec(config: RunConfig, role: Role) -> BackendSpec:
@@ -157,82 +167,122 @@ def role_spec(config: RunConfig, role: Role) -> BackendSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Wiring:
-    """What every model of a run shares.
+class ModelContext:
+    """What the models of a run share.
 
     Attributes:
-        lanes: to the models.
-        budget: also told what happens to calls.
+        secrets: of the run.
+        hide: hides them, and reports it.
+        limits: on calls, by provider.
+        budget: also receives what happens to calls.
         executors: where the programs run that play a role; of such roles only.
-        tape: takes down which journaled calls are used; None where nobody records them.
+        recorded: collects the journaled calls that are used; None without a recording.
+        refused: parameters that models were found to reject.
     """
 
     environment: Mapping[str, str]
-    lanes: Lanes
+    secrets: Secrets
+    hide: Hide
+    limits: ProviderLimits
     store: Store
     budget: Budget
     executors: Mapping[Role, Executor] = field(default_factory=dict)
-    tape: Tape | None = None
+    recorded: RecordedCalls | None = None
+    refused: Sequence[ParameterRefused] = ()
 
     def asked(self, spec: BackendSpec, chat: ChatBackend, settings: RoleSettings) -> ChatBackend:
-        """What is asked in a role: the model itself, or the program that has it.
+        """What is called in a role: the model itself, or the program that has it.
 
         Raises:
             BackendUnusable: the program lacks what it needs.
         """
-        if settings.role == "target" or spec.program_chat is None:
-            return chat
-        return spec.program_chat(chat, settings, self.executors[settings.role])
+        if settings.role != "target" and spec.program_chat is not None:
+            chat = spec.program_chat(chat, settings, self.executors[settings.role])
+        return Redacting(chat, self.hide)
 
-    def journaled(self, chat: ChatBackend, role: Role) -> ChatBackend:
+    def cached(self, chat: ChatBackend, role: Role) -> ChatBackend:
         """A role's model behind the journal."""
-        recorded = Recorded(chat, self.store)
-        return recorded if self.tape is None else Taped(recorded, role, self.tape)
+        cached = Cached(chat, self.store)
+        return cached if self.recorded is None else CallRecorder(cached, role, self.recorded)
 
 
-def open_models(config: RunConfig, wiring: Wiring, roles: Iterable[Role]) -> Models:
-    """The models of these roles, each within its stack of wrappers; nothing is called yet.
+def open_models(config: RunConfig, context: ModelContext, roles: Iterable[Role]) -> Models:
+    """The models of these roles, each within its middleware; nothing is called yet.
 
     Raises:
         ConfigError: a backend does not exist or does not fit its role.
         BackendUnusable: a backend lacks what it needs.
     """
+    players = players_of(config, roles)
     live: dict[Role, ChatBackend] = {}
     checks: dict[Role, ChatBackend] = {}
-    names: dict[Role, str] = {}
-    agent: AgentBackend | None = None
-    trial: AgentBackend | None = None
-    variants = WITH_MODEL
-    refused = refused_parameters(wiring.store.facts())
-    for role in roles:
-        spec = role_spec(config, role)
-        settings = role_settings(config, role, wiring.environment)
-        settings = _negotiating(settings, refused, wiring.budget.tell)
-        names[role] = called(spec.name, settings.model)
-        if isinstance(spec.stages, Variants) and role == "optimizer":
-            variants = spec.stages
+    settings: dict[Role, RoleSettings] = {}
+    for role, spec in players.items():
+        found = role_settings(config, role, context.environment, secrets=context.secrets)
+        found = settings[role] = _negotiating(found, context.refused, context.budget.emit)
         if spec.open is None:
             continue
-        price = role_price(config, spec, settings)
-        policy = CallPolicy(role, settings.workers, settings.timeout, config.model.retry, price)
-        shared = wiring.lanes.to(spec.name, settings)
-        backend = spec.open(settings)
-        few = replace(policy, retry=first_tries(policy.retry))
-        live[role] = wiring.asked(spec, stack(backend, policy, shared), settings)
-        checks[role] = wiring.asked(spec, stack(backend, few, shared), settings)
-        if role == "target":
-            agent = agent_of(spec, wiring.journaled(live[role], role), settings)
-            trial = agent_of(spec, checks[role], settings) if spec.networked else None
-    if agent is None:
-        raise ConfigError(
-            f"backend `{backend_name(config, 'target')}` cannot attempt tasks",
-            "see `skillopt backends list`",
-        )
-    asked: dict[Role, ChatBackend] = {
-        role: wiring.journaled(chat, role) for role, chat in live.items() if role != "target"
+        price = role_price(config, spec, found)
+        retry = config.model.retry
+        policy = CallPolicy(role, found.workers, found.timeout, retry, price, backend=spec.name)
+        shared = context.limits.for_role(spec.name, found)
+        backend = spec.open(found)
+        few = replace(policy, retry=first_tries(policy.retry), patient=False)
+        live[role] = context.asked(spec, stack(backend, policy, shared), found)
+        checks[role] = context.asked(spec, stack(backend, few, shared), found)
+    return _models(players, settings, context, live, checks)
+
+
+def replayed_models(
+    config: RunConfig, context: ModelContext, chats: Mapping[Role, ChatBackend]
+) -> Models:
+    """The models of a run that is replayed: nothing is to be opened or checked.
+
+    Args:
+        chats: the model of each role, as a recording has it.
+
+    Raises:
+        ConfigError: a backend does not fit its role.
+    """
+    players = players_of(config, chats)
+    settings = {
+        role: role_settings(config, role, context.environment, needs_key=False) for role in players
     }
-    optimizer, judge = asked.get("optimizer"), asked.get("judge")
-    return Models(agent, optimizer, judge, variants, live, checks, names, trial)
+    models = {role: chats[role] for role, spec in players.items() if spec.open is not None}
+    return replace(_models(players, settings, context, models, {}), live={}, trial=None)
+
+
+def _models(
+    players: Mapping[Role, BackendSpec],
+    settings: Mapping[Role, RoleSettings],
+    context: ModelContext,
+    live: Mapping[Role, ChatBackend],
+    checks: Mapping[Role, ChatBackend],
+) -> Models:
+    """The models of a run behind its journal.
+
+    Raises:
+        ConfigError: the target's backend opens no model.
+    """
+    target, optimizer = players["target"], players.get("optimizer")
+    if "target" not in live:
+        raise ConfigError(
+            f"backend `{target.name}` cannot attempt tasks", "see `skillopt backends list`"
+        )
+    cached = {role: context.cached(chat, role) for role, chat in live.items()}
+    trial = "target" in checks and target.networked
+    stages = optimizer.stages if optimizer else None
+    return Models(
+        target=agent_of(target, cached["target"], settings["target"]),
+        asked=cached["target"],
+        optimizer=cached.get("optimizer"),
+        judge=cached.get("judge"),
+        variants=stages if isinstance(stages, Variants) else WITH_MODEL,
+        live=live,
+        checks=checks,
+        names={role: called(spec.name, settings[role].model) for role, spec in players.items()},
+        trial=agent_of(target, checks["target"], settings["target"]) if trial else None,
+    )
 
 
 def agent_of(spec: BackendSpec, chat: ChatBackend, settings: RoleSettings) -> AgentBackend:
@@ -273,15 +323,10 @@ def role_price(config: RunConfig, spec: BackendSpec, settings: RoleSettings) -> 
     return price
 
 
-def refused_parameters(facts: Iterable[Stamped]) -> frozenset[ParameterRefused]:
-    """What models were found not to take, over all processes of a run."""
-    return frozenset(f.event for f in facts if isinstance(f.event, ParameterRefused))
-
-
 def _negotiating(
-    settings: RoleSettings, before: frozenset[ParameterRefused], emit: Emit
+    settings: RoleSettings, before: Sequence[ParameterRefused], emit: Emit
 ) -> RoleSettings:
-    """The settings with what is known of the model's dislikes; a new one is told once."""
+    """The settings with the parameters that the model refuses; a new one is emitted once."""
     role, model = settings.role, settings.model
     told = set(before)
 
@@ -296,7 +341,7 @@ def _negotiating(
 
 
 def first_tries(retry: RetryConfig) -> RetryConfig:
-    """Retries of a first check: a server that is down is told within seconds, before any work."""
+    """Retries of the preflight: a server that is down is reported within seconds."""
     return RetryConfig(
         max_attempts=min(retry.max_attempts, 3),
         base_seconds=min(retry.base_seconds, 0.5),

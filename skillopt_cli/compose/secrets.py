@@ -1,113 +1,146 @@
-"""Secrets stay out of everything that is shown or kept: decision 7 of the method.
+"""Which variables hold secrets, and that no setting does: decision 7 of the method.
 
-Backends hold their keys and translate errors without them. What this module adds is for text that
-comes from elsewhere: errors of foreign plug-ins, tracebacks, a key typed in the wrong place.
+Secrets are hidden where a text enters the program (decision 0047): in the replies of models, in the
+output of programs, in attempts and scores. Beyond those, facts and errors may hold the words of
+foreign code.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from skillopt_cli.config import RunConfig
-from skillopt_cli.config.layers import Resolved
+from skillopt_cli.config.declarations import declared
+from skillopt_cli.config.layers import DEFAULT, Resolved, flatten
 from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.core.events import RunEvent
+from skillopt_cli.core.events import SECRETS, Degraded
+from skillopt_cli.core.secrets import HIDDEN, Hide, Secrets
 from skillopt_cli.ports import Emit
-from skillopt_cli.store.files import FileStore
-from skillopt_cli.store.journal import Journal
 
-HIDDEN = "***"
 _HEADERS = r"OTEL_EXPORTER_OTLP_(?:\w+_)?HEADERS"
 _NAMES = re.compile(
-    rf"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|_AUTH|AUTHORIZATION|\A{_HEADERS})\Z", re.IGNORECASE
+    r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|_PASS|_PWD|_PAT|_AUTH"
+    rf"|AUTHORIZATION|\A{_HEADERS})\Z",
+    re.IGNORECASE,
 )
 # Names of headers say less than those of variables: what is no word is a key as well.
-_NO_WORD = re.compile(r"(?=\D*\d)\S{16,}")
-_PASSWORD = re.compile(r"://[^\s/?#:@]*:([^\s/?#@]+)@")
-_KEY_LIKE = re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}")
-# Placeholders such as `none` or `EMPTY` are no secrets, and blanking them would spoil other words.
-_SHORTEST = 8
+_NO_WORD = re.compile(r"(?=[^\s\d]*\d)\S{16,}")
+_SCHEME = re.compile(r"(?:Bearer|Basic|Token)\s+(\S+)\s*\Z", re.IGNORECASE)
+_IN_ADDRESS = re.compile(
+    r"://[^\s/?#:@]*:([^\s/?#@]+)@"
+    r"|[?&][^\s=&]*(?:key|token|secret|password|sig)[^\s=&]*=([^\s&#]+)",
+    re.IGNORECASE,
+)
+"""The password of an address, or a key among its parameters."""
+_IN_CONNECTION = re.compile(
+    r"(?:;|\A)\s*\w*(?:key|password|pwd|signature)=([^\s;]+)", re.IGNORECASE
+)
+"""The key of a connection string: `Endpoint=...;AccountKey=...`."""
 
 
 def names_a_key(variable: str) -> bool:
-    """Whether a variable's name says that it holds a key."""
+    """Whether a variable is named like one that holds a key."""
     return bool(_NAMES.search(variable))
 
 
-def named_by(config: RunConfig) -> frozenset[str]:
-    """The variables that a configuration says hold a key."""
-    model, options = config.model, config.env.options
-    roles = (model, model.optimizer, model.target, model.judge)
-    named = {role.api_key_env for role in roles if role.api_key_env}
-    named |= {str(name) for key, name in options.items() if key.endswith("_auth_env")}
-    return frozenset(named)
+def secret_variables(environment: Mapping[str, str], config: RunConfig) -> frozenset[str]:
+    """The variables that a configuration names as holding a secret.
+
+    One that is handed to a program holds none where its value is a path, or occurs in the
+    configuration.
+    """
+    settings = [t for _, value in flatten(config.model_dump(mode="json")) for t in _texts(value)]
+    found: set[str] = set()
+    for key, names in flatten(config.model_dump()):
+        if not names or not ((known := declared(key)) and known.setting.secret):
+            continue
+        if isinstance(names, str):
+            found.add(names)
+        else:
+            values = {name: environment.get(name, "") for name in names}
+            told = {n for n, value in values.items() if any(value in text for text in settings)}
+            found |= {n for n, value in values.items() if n not in told and not _is_path(value)}
+    options = config.env.options.items()
+    return frozenset(found | {str(name) for key, name in options if key.endswith("_env")})
 
 
-@dataclass(frozen=True, slots=True)
-class Secrets:
-    """The values of all variables that hold a key, and those within others; longest first."""
+def known_secrets(environment: Mapping[str, str], config: RunConfig | None = None) -> Secrets:
+    """The values of variables named like a key, and of those that the configuration names.
 
-    values: tuple[str, ...]
+    Of any other variable that holds an address it is the password or the key in that.
+    """
+    return Secrets(dict(_values(environment, config)))
 
-    @classmethod
-    def of(cls, environment: Mapping[str, str], config: RunConfig | None = None) -> Secrets:
-        """Those of variables named like a key, or named as one by the configuration.
 
-        Of any other variable that holds an address it is the password in that; of a list of headers
-        also each key in it.
-        """
-        named = named_by(config) if config else frozenset()
-        found = {
-            value.strip()
-            for name, value in environment.items()
-            if name in named or names_a_key(name)
-        }
-        for name, value in environment.items():
-            if re.fullmatch(_HEADERS, name):
-                found.update(_keys_in_headers(value))
-        # Trackers' libraries repeat the address they cannot reach.
-        found |= {word for value in environment.values() for word in _PASSWORD.findall(value)}
-        kept = (value for value in found if len(value) >= _SHORTEST)
-        return cls(tuple(sorted(kept, key=lambda value: (-len(value), value))))
+def announced(secrets: Secrets, emit: Emit) -> Hide:
+    """`secrets.hide`, which states once for each variable that its value was found."""
+    told: set[str] = set()
 
-    def hide(self, text: str) -> str:
-        """`text` without any of the values, and without what looks like a key."""
-        for value in self.values:
-            text = text.replace(value, HIDDEN)
-        # Most texts hold no such thing, which a plain search tells sooner than the pattern.
-        return _KEY_LIKE.sub(HIDDEN, text) if "k-" in text else text
+    def hide(text: str) -> str:
+        shown = secrets.hide(text)
+        if shown != text:
+            for name in sorted(secrets.names_in(text) - told):
+                told.add(name)
+                what = f"the value of {name} was read, and replaced by {HIDDEN}"
+                emit(Degraded(SECRETS, what))
+        return shown
 
-    def hidden(self, event: RunEvent) -> RunEvent:
-        """An event whose texts hold none of the values."""
-        changed: dict[str, Any] = {}
-        for field in fields(event):
-            text = getattr(event, field.name)
-            if isinstance(text, str) and (shown := self.hide(text)) != text:
-                changed[field.name] = shown
-        return replace(event, **changed) if changed else event
+    return hide
 
-    def guard(self, emit: Emit) -> Emit:
-        """`emit` for events as `hidden` gives them."""
-        return lambda event: emit(self.hidden(event))
 
-    def refuse(self, resolved: Resolved) -> None:
-        """Check that no setting holds a key.
+def refuse_keys(resolved: Resolved, environment: Mapping[str, str]) -> None:
+    """Check that no setting holds a key.
 
-        Raises:
-            ConfigError: one does; names the setting, never the value.
-        """
-        for row in resolved.rows():
-            text = row["value"]
-            if isinstance(text, str) and self.hide(text) != text:
+    Raises:
+        ConfigError: one does; names the setting, never the value.
+    """
+    secrets = known_secrets(environment, resolved.config)
+    for key, value in flatten(resolved.config.model_dump(mode="json")):
+        for text in _texts(value):
+            if secrets.hide(text) != text or _IN_ADDRESS.search(text):
+                source = resolved.sources.get(key, DEFAULT)
                 raise ConfigError(
-                    f"`{row['key']}` ({row['source']}) holds a key",
+                    f"`{key}` ({source}) holds a key",
                     "keys stay in environment variables; name the variable in `api_key_env`",
                 )
+
+
+def _values(environment: Mapping[str, str], config: RunConfig | None) -> Iterator[tuple[str, str]]:
+    """Each secret with the name of its variable."""
+    named = secret_variables(environment, config) if config else frozenset[str]()
+    for name, value in environment.items():
+        if name in named or names_a_key(name):
+            yield value, name
+            # Of `Bearer KEY`, and of the lines of a certificate's key, each by itself as well.
+            for word in (*_SCHEME.findall(value), *_NO_WORD.findall(value)):
+                yield word, name
+        if re.fullmatch(_HEADERS, name):
+            yield from ((key, name) for key in _keys_in_headers(value))
+        # Trackers' libraries repeat the address they cannot reach.
+        for found in (*_IN_ADDRESS.finditer(value), *_IN_CONNECTION.finditer(value)):
+            key = next(filter(None, found.groups()))
+            yield from ((form, name) for form in (key, unquote(key)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a setting's value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for inner in value.values() for text in _texts(inner))
+    elif isinstance(value, list | tuple):
+        yield from (text for inner in value for text in _texts(inner))
+
+
+def _is_path(value: str) -> bool:
+    try:
+        return value.startswith("/") and Path(value).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _keys_in_headers(text: str) -> Iterator[str]:
@@ -121,19 +154,3 @@ def _keys_in_headers(text: str) -> Iterator[str]:
         said = _NAMES.search(name.replace("-", "_"))
         # Of `Bearer KEY` the key alone.
         yield from (word for word in (value, *sent.split()) if said or _NO_WORD.fullmatch(word))
-
-
-class DiscreetStore(FileStore):
-    """A run folder whose records hold no secret, whatever a foreign error said.
-
-    Skills are kept byte for byte: only the program's own documents are looked through.
-    """
-
-    def __init__(self, folder: Path, journal: Journal, secrets: Secrets) -> None:
-        super().__init__(folder, journal)
-        self._secrets = secrets
-
-    def keep(self, path: str, text: str) -> None:
-        """Write a copy for people; see `FileStore.keep`."""
-        record = path.endswith((".json", ".jsonl"))
-        super().keep(path, self._secrets.hide(text) if record else text)

@@ -1,26 +1,29 @@
-"""From what the user said to one configuration: files, variables, flags, in that order."""
+"""Files, variables and flags, resolved to one configuration in that order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from skillopt_cli.compose.endpoints import (
-    DEFAULT_BACKEND,
     ROLES,
+    backend_flag_layers,
     backend_layers,
-    backend_name,
     check_roles,
     playing,
     provider_layers,
 )
 from skillopt_cli.compose.flags import flag_layers
-from skillopt_cli.compose.secrets import Secrets
+from skillopt_cli.compose.own_tasks import argument_layers, inferred_layers
+from skillopt_cli.compose.privilege import Privilege
+from skillopt_cli.compose.secrets import known_secrets, refuse_keys
+from skillopt_cli.config import RunConfig
 from skillopt_cli.config.files import benchmark_layers, file_layers, preset_layers
 from skillopt_cli.config.layers import (
+    DEFAULT,
     Layer,
     Resolved,
     Strength,
@@ -30,66 +33,100 @@ from skillopt_cli.config.layers import (
     resolve,
     suggestion,
 )
-from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.config.section import in_home
+from skillopt_cli.core.errors import ConfigError, SkillOptError
 from skillopt_cli.core.events import Role
+from skillopt_cli.core.secrets import Secrets
 from skillopt_cli.plugins import load_benchmark, load_tracker
+from skillopt_cli.store.layout import CONFIG
 
-__all__ = ["DEFAULT_BACKEND", "ROLES", "Wishes", "backend_name", "settle"]
+Consent = Callable[[RunConfig, Sequence[Privilege], Sequence[Privilege]], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What the user said on the command line.
+class Overrides:
+    """Settings from the command line, or from a form in its place.
 
     Attributes:
+        benchmark: its name, or the path of own tasks.
         flags: settings by dotted key, from dedicated flags.
+        backend_flags: values by flag, of settings of each role that the flag's backend plays.
         assignments: `section.key=value` texts of `--set`.
         layers: settings from elsewhere, below the flags of the command line where as strong.
         roles: roles the command needs; only these must be reachable.
         example: a command that names a benchmark, for who named none.
+        resumed: whether `config` is that of a run, which is complete: `default` adds nothing to it.
+        run_folder: the run whose settings these are, or which is gone on with.
+        trust: whether the user agrees to whatever files ask for.
+        consent: shows what a run asks for, and returns whether the user agrees to the part of it
+            that lacks consent.
     """
 
     benchmark: str = ""
     preset: str = ""
     config: Path | None = None
     flags: Mapping[str, object] = field(default_factory=dict)
+    backend_flags: Mapping[str, str] = field(default_factory=dict)
     assignments: Sequence[str] = ()
     layers: Sequence[Layer] = ()
     roles: tuple[Role, ...] = ROLES
     example: str = "skillopt train searchqa"
+    resumed: bool = False
+    run_folder: Path | None = None
+    trust: bool = False
+    consent: Consent = lambda config, asked, lacking: False
+
+    @property
+    def out_root(self) -> Path:
+        """The folder of all runs."""
+        return Path(in_home(str(self.flags.get("env.out_root", "outputs"))))
+
+    def measuring(self, home: Path | None, example: str) -> Overrides:
+        """The overrides of a command that measures a skill, for which no optimizer is needed.
+
+        Args:
+            home: the run that the skill is of; its benchmark and settings are in force, unless
+                others are named.
+        """
+        own = home if home and not (self.benchmark or self.config) else None
+        config = own / CONFIG if own else self.config
+        return replace(self, roles=("target",), config=config, example=example, run_folder=own)
 
 
-def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
-    """The effective configuration and the source of each value. `wishes.roles` must be reachable.
+def settle(overrides: Overrides, environment: Mapping[str, str]) -> Resolved:
+    """The effective configuration and the source of each value; its `roles` must be reachable.
 
     Raises:
         ConfigError: anything about it does not hold.
+        UsageError, DataError: own tasks that are given by a path cannot be read.
     """
-    own = file_layers(wishes.config) if wishes.config else []
-    files = [*(preset_layers(wishes.preset) if wishes.preset else []), *own]
-    above = [*environment_layers(environment), *wishes.layers, *_flag_layers(wishes)]
-    named = wishes.benchmark or resolve([*files, *above]).config.env.name
-    if wishes.benchmark:
-        argument = {"env": {"name": wishes.benchmark}}
-        above.append(Layer("argument BENCHMARK", argument, Strength.FLAG))
-    layers = [*benchmark_layers(named), *files, *above]
+    own = file_layers(overrides.config) if overrides.config else []
+    preset = overrides.preset or ("" if overrides.resumed else DEFAULT)
+    presets = preset_layers(preset) if preset else []
+    files = [*presets, *own]
+    above = [*environment_layers(environment), *overrides.layers, *_flag_layers(overrides)]
+    above += argument_layers(overrides.benchmark)
+    draft = resolve([*files, *above])
+    inferred = [] if overrides.resumed else inferred_layers(draft, overrides.benchmark)
+    named = resolve([*inferred, *files, *above]).config.env.name
+    layers = [*benchmark_layers(named), *inferred, *files, *above]
     draft = resolve(layers)
     if named:
         _check_options(draft)
-    elif wishes.roles:
+    elif overrides.roles:
         raise ConfigError(
-            "no benchmark is named", f"for example `{wishes.example}`, or env.name in YAML"
+            "no benchmark is named",
+            f"for example `{overrides.example}`, a file of own tasks, or env.name in YAML",
         )
     layers += backend_layers(draft, environment)
     draft = resolve(layers)
-    roles = wishes.roles
-    judged = named and load_benchmark(named).needs_judge(draft.config.env.options)
-    if judged and "target" in roles:
-        roles = (*roles, "judge")
+    roles = acting_roles(overrides, draft.config)
     specs = playing(draft, roles)
+    # Before the others, so that a flag for one role wins over one for all that a backend plays.
+    layers = [*backend_flag_layers(overrides.backend_flags, specs), *layers]
     layers += provider_layers(draft, environment, specs)
     settled = resolve(layers)
-    Secrets.of(environment, settled.config).refuse(settled)
+    refuse_keys(settled, environment)
     _check_seed(settled)
     for tracker in settled.config.run.trackers:
         load_tracker(tracker)
@@ -97,9 +134,24 @@ def settle(wishes: Wishes, environment: Mapping[str, str]) -> Resolved:
     return settled
 
 
-def _flag_layers(wishes: Wishes) -> Iterator[Layer]:
-    yield from flag_layers(wishes.flags)
-    yield from assignment_layers(wishes.assignments)
+def acting_roles(overrides: Overrides, config: RunConfig) -> tuple[Role, ...]:
+    """The roles that the command needs, with the judge where the target's answers have one."""
+    env, roles = config.env, overrides.roles
+    judged = env.name and load_benchmark(env.name).needs_judge(env.options)
+    return (*roles, "judge") if judged and "target" in roles else roles
+
+
+def shown_secrets(overrides: Overrides, environment: Mapping[str, str]) -> Secrets:
+    """What a command must not show; that of variables alone where the configuration is at fault."""
+    try:
+        return known_secrets(environment, settle(replace(overrides, roles=()), environment).config)
+    except SkillOptError:
+        return known_secrets(environment)
+
+
+def _flag_layers(overrides: Overrides) -> Iterator[Layer]:
+    yield from flag_layers(overrides.flags)
+    yield from assignment_layers(overrides.assignments)
 
 
 def _check_options(draft: Resolved) -> None:

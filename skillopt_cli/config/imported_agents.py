@@ -37,27 +37,27 @@ _CARRIED = {
 }
 
 
-def import_agent(said: Mapping[str, Any], backend: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def import_agent(given: Mapping[str, Any], backend: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The section `model.<backend>` and the settings of the role that it plays.
 
     Args:
-        said: values by flat key.
+        given: values by flat key.
         backend: the role's.
     """
     if backend not in _PATHS:
         return {}, {}
     section: dict[str, Any] = {}
-    path = _first(said, _PATHS[backend])
+    path = _first(given, _PATHS[backend])
     if path and path not in _COMMANDS:
         section["path"] = path
-    sandbox = _first(said, _SANDBOX) if backend == "codex_exec" else ""
+    sandbox = _first(given, _SANDBOX) if backend == "codex_exec" else ""
     if sandbox and sandbox not in _WITHOUT:
         section["sandbox"] = sandbox
-    if backend == "copilot_exec" and _ALL_TOOLS in said:
-        section["sandbox"] = "workspace-write" if settle_written(said[_ALL_TOOLS]) else "read-only"
-    if backend == "copilot_chat" and said.get(_CHAT_TIMEOUT):
-        section["timeout"] = settle_written(said[_CHAT_TIMEOUT])
-    effort = _first(said, (_EFFORT[backend],)) if backend in _EFFORT else ""
+    if backend == "copilot_exec" and _ALL_TOOLS in given:
+        section["sandbox"] = "workspace-write" if settle_written(given[_ALL_TOOLS]) else "read-only"
+    if backend == "copilot_chat" and given.get(_CHAT_TIMEOUT):
+        section["timeout"] = settle_written(given[_CHAT_TIMEOUT])
+    effort = _first(given, (_EFFORT[backend],)) if backend in _EFFORT else ""
     return section, {"reasoning_effort": effort} if effort not in ("", "none") else {}
 
 
@@ -88,5 +88,5 @@ def _owners(name: str) -> set[str]:
     return found or {agent for agent in _PATHS if name.startswith(agent.rpartition("_")[0])}
 
 
-def _first(said: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    return next((str(said[name]).strip() for name in names if said.get(name)), "")
+def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next((str(given[name]).strip() for name in names if given.get(name)), "")

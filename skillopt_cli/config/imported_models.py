@@ -1,23 +1,25 @@
 """The model keys of the published system, in ours: which backend plays a role, and its settings.
 
 That system holds the settings of each backend side by side, shared and per role, and applies those
-of the backend that plays. Here a role holds what its backend is told, so only these are carried.
+of the backend that plays. Here a role holds its backend's settings, so only these are carried.
 Sources: the published key tables, the high-level backend table, and the sentinel model names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from skillopt_cli.config.imported_agents import AGENTS, TARGETS_ONLY, agent_reason, import_agent
 from skillopt_cli.config.layers import typed
 from skillopt_cli.config.scalars import Written, settle_written
-from skillopt_cli.config.synonyms import ours
+from skillopt_cli.config.validation_messages import canonical
 
 ROLES = ("optimizer", "target")
 """Those of the published system."""
+_PLAYING = ("model_backend", "optimizer_backend", "target_backend")
+"""The high-level backend, and that of each role."""
 _OLD_ROLES = {"teacher": "optimizer", "student": "target"}
 _AZURE = "openai_chat"
 _BACKEND_OF = {
@@ -69,7 +71,7 @@ _OWN_MODELS = {
     "qwen_chat": "Qwen/Qwen3.5-4B",
     "minimax_chat": "MiniMax-M3",
 }
-"""What the published system asks for where a sentinel name stands; "" names no model."""
+"""The model of the published system in the place of a sentinel name; "" names none."""
 
 _DEFAULTS = {
     "api_version": "2024-12-01-preview",
@@ -102,24 +104,22 @@ def model_key(key: str) -> str | None:
         return {"backend": "model_backend", "optimizer": "optimizer_model"}.get(
             name, "target_model" if name == "target" else name
         )
-    return name if _is_flat(name) else None
+    known = (*_FLAT, *_NO_HOME, *_PLAYING, *(f"{role}_model" for role in ROLES))
+    return name if name in known or name.startswith(AGENTS) or _owned(name) else None
 
 
-def _is_flat(name: str) -> bool:
-    shared = name
-    for role in ROLES:
-        if name in (f"{role}_model", f"{role}_backend"):
-            return True
-        shared = shared.removeprefix(f"{role}_")
-    return (
-        name in (*_FLAT, *_NO_HOME, "model_backend")
-        or name.startswith(AGENTS)
-        or shared.startswith(tuple(f"{family}_" for family in _BACKEND_OF))
-    )
+def _owned(name: str) -> tuple[str, str, str] | None:
+    """Backend, role and setting of a key that holds a setting of one backend; "" for both roles."""
+    for family, backend in _BACKEND_OF.items():
+        for role in ("", *ROLES):
+            prefix = f"{role}_{family}_" if role else f"{family}_"
+            if name.startswith(prefix):
+                return backend, role, name.removeprefix(prefix)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ImportedKey:
     """One key of the file: how it was written there, and its value."""
 
     key: str
@@ -127,80 +127,80 @@ class Said:
 
 
 def import_models(
-    said: Mapping[str, Said], backends: Collection[str]
+    given: Mapping[str, ImportedKey], backends: Collection[str]
 ) -> tuple[dict[str, Any], list[Left]]:
     """Our `model` section, and what was left behind as (key, reason).
 
     Args:
-        said: values that are not empty, by `model_key`.
+        given: values that are not empty, by `model_key`.
         backends: names of those that exist here.
     """
     # The older names count where the newer ones are empty.
-    said = {_LEGACY[n]: v for n, v in said.items() if n in _LEGACY} | {
-        n: v for n, v in said.items() if n not in _LEGACY
+    given = {_LEGACY[n]: v for n, v in given.items() if n in _LEGACY} | {
+        n: v for n, v in given.items() if n not in _LEGACY
     }
     left: list[Left] = []
-    playing = _playing(said, backends)
+    playing = _playing(given, backends)
     roles: dict[str, dict[str, Any]] = {role: {} for role in ROLES}
+    own: dict[str, Any] = {}
+    values = {name: one.value for name, one in given.items()}
     for role in ROLES:
         backend = playing[role]
         named = backend in backends
-        if named and _is_said(said, role):
+        if named and _is_given(given, role):
             roles[role]["backend"] = backend
-        roles[role] |= _settings(said, role, backend) if named else {}
-        name, note = _model_name(said, role, backend)
+        roles[role] |= _settings(given, role, backend) if named else {}
+        name, note = _model_name(given, role, backend)
         if name:
             # A model that was named by its role wins over the backend's own key for it.
             roles[role]["name"] = name
         left += note
-    left += _left_behind(said, playing, backends)
-    own: dict[str, Any] = {}
-    values = {name: one.value for name, one in said.items()}
-    for role in ROLES:
-        if playing[role] in backends:
-            section, settings = import_agent(values, playing[role])
+        if named:
+            section, settings = import_agent(values, backend)
             roles[role] |= settings
-            own |= {playing[role]: section} if section else {}
+            own |= {backend: section} if section else {}
+    for key, one in given.items():
+        if reason := _reason(key, one.value, playing, backends):
+            left.append((one.key, reason))
     return {**_shared(roles), **own}, left
 
 
-def _playing(said: Mapping[str, Said], backends: Collection[str]) -> dict[str, str]:
+def _playing(given: Mapping[str, ImportedKey], backends: Collection[str]) -> dict[str, str]:
     """Each role's backend, by its own key or the high-level one."""
-    high = _backend_name(said, "model_backend")
+    high = _backend_name(given, "model_backend")
     pair = _PLAYERS.get(high) or ((high, high) if high in backends else (_AZURE, _AZURE))
     found = {}
     for role, mapped in zip(ROLES, pair, strict=True):
-        own = _backend_name(said, f"{role}_backend")
+        own = _backend_name(given, f"{role}_backend")
         found[role] = own if own and own != _AZURE else mapped
     if found["optimizer"] in TARGETS_ONLY:
         found["optimizer"] = _AZURE
     return found
 
 
-def _backend_name(said: Mapping[str, Said], key: str) -> str:
-    name = str(said[key].value).strip().lower() if key in said else ""
-    return ours("backend", name) or name
+def _backend_name(given: Mapping[str, ImportedKey], key: str) -> str:
+    name = str(given[key].value).strip().lower() if key in given else ""
+    return canonical("backend", name) or name
 
 
-def _is_said(said: Mapping[str, Said], role: str) -> bool:
-    """Whether the file says who plays the role, if only by settings of one backend."""
-    azure = any(name.startswith(("azure_openai_", f"{role}_azure_openai_")) for name in said)
-    return azure or "model_backend" in said or f"{role}_backend" in said
+def _is_given(given: Mapping[str, ImportedKey], role: str) -> bool:
+    """Whether the file names who plays the role, if only by settings of one backend."""
+    azure = any(name.startswith(("azure_openai_", f"{role}_azure_openai_")) for name in given)
+    return azure or "model_backend" in given or f"{role}_backend" in given
 
 
-def _settings(said: Mapping[str, Said], role: str, backend: str) -> dict[str, Any]:
-    """What the backend that plays a role is told; the role's own keys win over the shared ones."""
+def _settings(given: Mapping[str, ImportedKey], role: str, backend: str) -> dict[str, Any]:
+    """Settings of a role's backend; the role's own keys win over the shared ones."""
     found: dict[str, Any] = {}
-    for prefix in ("", f"{role}_"):
-        for family, player in _BACKEND_OF.items():
-            for ending, setting in _SETTINGS.items():
-                name = f"{prefix}{family}_{ending}"
-                if player == backend and name in said:
-                    found[setting] = _value(setting, said[name].value)
-                    if (player, ending, found[setting]) == _OMITTED:
-                        found[setting] = None
-    if backend in _THINKS_AS_ASKED and "reasoning_effort" in said:
-        found["reasoning_effort"] = _value("reasoning_effort", said["reasoning_effort"].value)
+    owned = [(name, *parts) for name in given if (parts := _owned(name))]
+    order = {ending: number for number, ending in enumerate(_SETTINGS)}
+    owned = [o for o in owned if o[1] == backend and o[2] in ("", role) and o[3] in order]
+    for name, _, _, ending in sorted(owned, key=lambda one: (one[2], order[one[3]])):
+        setting = _SETTINGS[ending]
+        value = _value(setting, given[name].value)
+        found[setting] = None if (backend, ending, value) == _OMITTED else value
+    if backend in _THINKS_AS_ASKED and "reasoning_effort" in given:
+        found["reasoning_effort"] = _value("reasoning_effort", given["reasoning_effort"].value)
     return {n: v for n, v in found.items() if v is not None and v != _DEFAULTS.get(n)}
 
 
@@ -210,44 +210,37 @@ def _value(setting: str, written: Any) -> Any:
     read = typed(key, text) if isinstance(text, Written) else settle_written(text)
     if isinstance(read, bool):
         return "enabled" if read else "disabled"
-    return ours(setting, read) or (str(read).lower() if setting == "auth_mode" else read)
+    return canonical(setting, read) or (str(read).lower() if setting == "auth_mode" else read)
 
 
-def _model_name(said: Mapping[str, Said], role: str, backend: str) -> tuple[str, list[Left]]:
+def _model_name(
+    given: Mapping[str, ImportedKey], role: str, backend: str
+) -> tuple[str, list[Left]]:
     key = f"{role}_model"
     if backend == "copilot_chat":
         own_key = f"copilot_chat_{role}_model"
-        named = str(said[own_key].value) if own_key in said else ""
-        note = [(said[key].key, f"copilot_chat heeds {own_key} only")] if key in said else []
+        named = str(given[own_key].value) if own_key in given else ""
+        note = [(given[key].key, f"copilot_chat uses {own_key} only")] if key in given else []
         return named, note
-    if key not in said:
+    if key not in given:
         return "", []
-    name = str(said[key].value)
+    name = str(given[key].value)
     own = _OWN_MODELS.get(backend)
     if name not in _SENTINELS or own is None:
         return name, []
-    if backend == "minimax_chat" and "minimax_model" in said:
-        own = str(said["minimax_model"].value)
+    if backend == "minimax_chat" and "minimax_model" in given:
+        own = str(given["minimax_model"].value)
     stands = own or "the program's own choice"
-    return own, [(said[key].key, f"`{name}` stands for {stands} where {backend} plays")]
-
-
-def _left_behind(
-    said: Mapping[str, Said], playing: Mapping[str, str], backends: Collection[str]
-) -> Iterator[Left]:
-    for name, one in said.items():
-        reason = _reason(name, one.value, playing, backends)
-        if reason:
-            yield one.key, reason
+    return own, [(given[key].key, f"`{name}` stands for {stands} where {backend} plays")]
 
 
 def _reason(name: str, value: Any, playing: Mapping[str, str], backends: Collection[str]) -> str:
     if name.endswith(_SECRET):
         variable = name.upper()
         return f"keys do not stand in files: set the variable {variable}"
-    if name in ("model_backend", *(f"{role}_backend" for role in ROLES)):
+    if name in _PLAYING:
         roles = [role for role in ROLES if name in ("model_backend", f"{role}_backend")]
-        player = ours("backend", value) or str(value).strip().lower()
+        player = canonical("backend", value) or str(value).strip().lower()
         if name == "optimizer_backend" and player in TARGETS_ONLY:
             return "an agent that is a program plays the target only"
         absent = sorted({playing[role] for role in roles} - set(backends))
@@ -257,19 +250,15 @@ def _reason(name: str, value: Any, playing: Mapping[str, str], backends: Collect
         return agent_reason(name, value, playing)
     if name in (*_FLAT, *(f"{role}_model" for role in ROLES)):
         return ""
-    for family, player in _BACKEND_OF.items():
-        for role in ("", *ROLES):
-            prefix = f"{role}_{family}_" if role else f"{family}_"
-            if name.startswith(prefix):
-                if name.removeprefix(prefix) not in _SETTINGS:
-                    break
-                plays = playing[role] == player if role else player in playing.values()
-                return "" if plays and player in backends else f"no role is played by {player}"
+    owned = _owned(name)
+    if owned and owned[2] in _SETTINGS:
+        plays = owned[0] in ([playing[owned[1]]] if owned[1] else playing.values())
+        return "" if plays and owned[0] in backends else f"no role is played by {owned[0]}"
     return _NO_HOME.get(name, "no such setting here")
 
 
 def _shared(roles: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """The section, with what both roles have in common said once."""
+    """The section, with what both roles have in common written once."""
     first, second = (roles[role] for role in ROLES)
     common = {n: v for n, v in first.items() if n != "name" and second.get(n) == v}
     own = {r: {n: v for n, v in values.items() if n not in common} for r, values in roles.items()}

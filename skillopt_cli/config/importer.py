@@ -1,6 +1,6 @@
 """`config import`: a configuration of the published system, in our keys.
 
-Reads both of its shapes (sections, or one flat mapping), follows its `_base_`, and says what it
+Reads both of its shapes (sections, or one flat mapping), follows its `_base_`, and lists what it
 could not carry over and why. Sources: the published configuration's key tables and alias tables.
 """
 
@@ -11,27 +11,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from skillopt_cli.config.declarations import known_keys
 from skillopt_cli.config.files import read_mapping
-from skillopt_cli.config.imported_models import Said, import_models, model_key
-from skillopt_cli.config.layers import flatten, known_keys, typed
+from skillopt_cli.config.imported_models import ImportedKey, import_models, model_key
+from skillopt_cli.config.layers import flatten, put, typed
 from skillopt_cli.config.scalars import Written, dump_yaml, settle_written
 from skillopt_cli.core.errors import ConfigError
 
-FLAT_NAMES = {
-    "edit_budget": "optimizer.learning_rate",
-    "min_edit_budget": "optimizer.min_learning_rate",
-    "env": "env.name",
+_MOVED = {
     "exec_timeout": "model.target.timeout",
     "max_completion_tokens": "model.target.max_completion_tokens",
     "workers": "run.workers",
     "max_api_workers": "run.max_concurrency",
 }
-STRUCTURED_NAMES = {
-    "env.workers": "run.workers",
-    "env.max_api_workers": "run.max_concurrency",
-    "env.exec_timeout": "model.target.timeout",
-    "env.max_completion_tokens": "model.target.max_completion_tokens",
+RENAMED = {
+    "edit_budget": "optimizer.learning_rate",
+    "min_edit_budget": "optimizer.min_learning_rate",
+    "env": "env.name",
+    **_MOVED,
+    **{f"env.{name}": home for name, home in _MOVED.items()},
 }
+"""Homes here of keys of both shapes that have another name."""
 REASONS = {
     "gradient.max_analyst_rounds": "retired by its authors",
     "train.steps_per_epoch": "follows from the split and the batch size",
@@ -116,9 +116,13 @@ def import_config(
     found = {key: value for key, value in flatten(_read(path, ())) if value not in (None, "")}
     benchmark = str(found.get("env.name", found.get("env", "")))
     own = _Own(benchmark, options(benchmark) if benchmark else None)
-    models = {key: name for key in found if (name := _about_models(key, ours)) is not None}
-    said = {name: Said(key, found[key]) for key, name in models.items()}
-    model, left = import_models(said, backends)
+    models = {
+        key: name
+        for key in found
+        if (key not in ours or key in _MODELS_TOO) and (name := model_key(key)) is not None
+    }
+    given = {name: ImportedKey(key, found[key]) for key, name in models.items()}
+    model, left = import_models(given, backends)
     values: dict[str, Any] = {"model": model} if model else {}
     for key, written in found.items():
         if key in models:
@@ -134,14 +138,10 @@ def import_config(
             continue
         if target == "optimizer.lr_scheduler" and value == "autonomous":
             target = "optimizer.lr_control_mode"
-        _put(values, target, value)
+        put(values, target, value, path.name)
     order = list(found)
     left.sort(key=lambda one: order.index(one[0]))
     return Imported(values, tuple(left))
-
-
-def _about_models(key: str, ours: set[str]) -> str | None:
-    return None if key in ours and key not in _MODELS_TOO else model_key(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +169,8 @@ class _Own:
 def _target(key: str, ours: set[str], own: _Own) -> str | None:
     if own.reason(key):
         return None
-    renamed = STRUCTURED_NAMES.get(key) or FLAT_NAMES.get(key)
-    if renamed:
-        return renamed
-    if key in ours:
-        return key
+    if key in RENAMED or key in ours:
+        return RENAMED.get(key, key)
     if "." not in key:
         homes = [k for k in ours if k.rsplit(".", 1)[-1] == key and k.count(".") == 1]
         if len(homes) == 1:
@@ -194,13 +191,6 @@ def _reason(key: str) -> str:
     return REASONS.get(name, "no such setting here")
 
 
-def _put(into: dict[str, Any], key: str, value: Any) -> None:
-    *path, last = key.split(".")
-    for name in path:
-        into = into.setdefault(name, {})
-    into[last] = value
-
-
 def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
     """The file merged over the one it is based on."""
     path = path.resolve()
@@ -210,7 +200,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
         named = f"{path}, which {seen[-1].name} is based on," if seen else str(path)
         raise ConfigError(
             f"the configuration file {named} does not exist",
-            "put that file where `_base_` says" if seen else "name the file to convert",
+            "put that file where `_base_` names it" if seen else "name the file to convert",
         )
     values = read_mapping(path)
     base = values.pop("_base_", None)

@@ -1,8 +1,9 @@
 """Layers of settings, weakest first, and where each effective value came from.
 
-Defaults < YAML files < provider variables < `SKILLOPT_*` variables < flags. Null and the empty
-string never override anything: they mean "as before". A role's own setting of a model wins over the
-shared one of the same strength; a stronger shared one wins over it.
+Defaults < YAML files < provider variables < `SKILLOPT_*` variables < flags. Among files: base files
+< the preset `default` < the benchmark's own < other presets < others. Null and the empty string
+never override anything: they mean "as before". A role's own setting of a model wins over the shared
+one of the same strength; a stronger shared one wins over it.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from skillopt_cli.config.declarations import declared, known_keys
+from skillopt_cli.config.environment import file_of
 from skillopt_cli.config.model import ENV_PREFIX, NESTING, RunConfig
 from skillopt_cli.config.model_section import Endpoint
 from skillopt_cli.config.scalars import Written, is_null, read_value, settle_written
-from skillopt_cli.config.sections import EnvConfig
-from skillopt_cli.config.wording import (
+from skillopt_cli.config.validation_messages import (
     CLASH,
     advice,
     clash_words,
@@ -28,6 +31,7 @@ from skillopt_cli.config.wording import (
     names_within,
 )
 from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.plugins import backend_options, sound_backends
 
 DEFAULT = "default"
 ENVIRONMENT = "environment"
@@ -46,18 +50,30 @@ class Strength(IntEnum):
     FLAG = 4
 
 
+class Tier(IntEnum):
+    """Which file wins over which."""
+
+    BASE = 0
+    DEFAULT = 1
+    BENCHMARK = 2
+    PRESET = 3
+    OWN = 4
+
+
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Nested settings from one source, such as a file name, "environment NAME" or "flag --NAME"."""
+    """Nested settings from one source, such as a file name, "environment NAME" or "flag --NAME".
+
+    Attributes:
+        file: which was read for it; None for what the user gave: flags, variables of the
+            process, shipped files and those in the user's own configuration folder.
+    """
 
     source: str
     values: Mapping[str, Any]
     strength: Strength = Strength.FILE
-
-    @property
-    def rank(self) -> Strength:
-        """Its strength; a layer that only writes down the defaults is as weak as they are."""
-        return Strength.DEFAULT if self.source == DEFAULT else self.strength
+    tier: Tier = Tier.OWN
+    file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +83,13 @@ class Resolved:
     Attributes:
         sources: a file's name, "environment NAME", "flag --NAME", and the like.
         ranks: what kind of layer that was.
+        files: the file that was read for it; nothing for what the user gave.
     """
 
     config: RunConfig
     sources: Mapping[str, str] = field(default_factory=dict)
     ranks: Mapping[str, Strength] = field(default_factory=dict)
+    files: Mapping[str, Path | None] = field(default_factory=dict)
 
     def rank(self, *keys: str) -> Strength:
         """The strongest layer that set one of these keys."""
@@ -79,14 +97,19 @@ class Resolved:
 
     def rows(self) -> list[dict[str, Any]]:
         """Every effective value as {key, value, source}, in the order of the model."""
+        values = self.config.model_dump(mode="json")
+        for spec in sound_backends():
+            values["model"].pop(spec.name, None)
+            if section := self.config.model.section(spec.name):
+                values["model"][spec.name] = section.model_dump(mode="json")
         return [
             {"key": key, "value": value, "source": self.sources.get(key, DEFAULT)}
-            for key, value in flatten(self.config.model_dump(mode="json"))
+            for key, value in flatten(values)
         ]
 
 
 def resolve(layers: Sequence[Layer]) -> Resolved:
-    """Merge layers and validate the result. Of equally strong ones the later wins.
+    """Merge layers and validate the result. Of equal strength and tier, the later wins.
 
     Null, an empty text and an empty mapping mean "as before".
 
@@ -96,19 +119,20 @@ def resolve(layers: Sequence[Layer]) -> Resolved:
     merged: dict[str, Any] = {}
     sources: dict[str, str] = {}
     ranks: dict[str, Strength] = {}
-    for layer in sorted(layers, key=lambda layer: layer.rank):
+    files: dict[str, Path | None] = {}
+    for layer in sorted(layers, key=lambda layer: (layer.strength, layer.tier)):
         for key, written in flatten(_named_models(layer.values)):
             value = typed(key, written) if isinstance(written, Written) else settle_written(written)
             if value is None or value in ("", {}):
                 continue
-            _put(merged, key, value, layer.source)
-            sources[key], ranks[key] = layer.source, layer.rank
+            put(merged, key, value, layer.source)
+            sources[key], ranks[key], files[key] = layer.source, layer.strength, layer.file
             for own in _own_forms(key):
-                if ranks.get(own, layer.rank) < layer.rank:
+                if ranks.get(own, layer.strength) < layer.strength:
                     _take(merged, own)
-                    del sources[own], ranks[own]
+                    del sources[own], ranks[own], files[own]
     try:
-        return Resolved(RunConfig(**merged), sources, ranks)
+        return Resolved(RunConfig(**merged), sources, ranks, files)
     except ValidationError as error:
         raise explained(error, sources) from None
 
@@ -125,8 +149,8 @@ def environment_layers(environment: Mapping[str, str]) -> list[Layer]:
             continue
         path = name[len(ENV_PREFIX) :].lower().split(NESTING)
         if len(path) > 1 and path[0] in RunConfig.model_fields:
-            source = f"{ENVIRONMENT} {name}"
-            layers.append(leaf_layer(source, ".".join(path), text, Strength.OURS))
+            source, file = f"{ENVIRONMENT} {name}", file_of(environment, name)
+            layers.append(leaf_layer(source, ".".join(path), text, Strength.OURS, file))
             continue
         ours = [f"{ENV_PREFIX}{key.upper().replace('.', NESTING)}" for key in known_keys()]
         close = difflib.get_close_matches(name, ours, n=1, cutoff=0.8)
@@ -157,11 +181,13 @@ def assignment_layers(assignments: Sequence[str], source: str = "flag --set") ->
     return layers
 
 
-def leaf_layer(source: str, key: str, value: object, strength: Strength) -> Layer:
-    """A layer of one setting; a text is read as `typed` says."""
+def leaf_layer(
+    source: str, key: str, value: object, strength: Strength, file: Path | None = None
+) -> Layer:
+    """A layer of one setting; `typed` reads a text."""
     values: dict[str, Any] = {}
-    _put(values, key, typed(key, value) if isinstance(value, str) else value, source)
-    return Layer(source, values, strength)
+    put(values, key, typed(key, value) if isinstance(value, str) else value, source)
+    return Layer(source, values, strength, file=file)
 
 
 def typed(key: str, text: str) -> Any:
@@ -193,7 +219,12 @@ def _named_models(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**values, "model": named}
 
 
-def _put(into: dict[str, Any], key: str, value: Any, source: str) -> None:
+def put(into: dict[str, Any], key: str, value: Any, source: str) -> None:
+    """Store a value in nested mappings under its dotted key.
+
+    Raises:
+        ConfigError: the key lies inside a plain value; names the source.
+    """
     *path, last = key.split(".")
     for name in path:
         into = into.setdefault(name, {})
@@ -219,19 +250,13 @@ def _take(merged: dict[str, Any], key: str) -> None:
 def _wants_text(key: str) -> bool:
     if key in [f"model.{role}" for role in ROLES]:
         return True
-    model: type[BaseModel] = RunConfig
-    path = key.split(".")
-    for name in path[:-1]:
-        field_info = model.model_fields.get(name)
-        inner = field_info.annotation if field_info else None
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-            return False
-        model = inner
-    field_info = model.model_fields.get(path[-1])
-    if field_info is None:
-        return model is not EnvConfig
-    annotation = field_info.annotation
-    return annotation is str or str in get_args(annotation)
+    found = declared(key)
+    if found is not None:
+        annotation = found.info.annotation
+        return annotation is str or str in get_args(annotation)
+    # What a benchmark's own key wants is not known here; of any other unknown key nothing is.
+    section, *inside = key.split(".")
+    return section in RunConfig.model_fields and not (section == "env" or len(inside) > 1)
 
 
 def explained(
@@ -245,33 +270,42 @@ def explained(
     fault = first_fault(error)
     if fault["type"] == CLASH:
         return ConfigError(*clash_words(fault, lambda key: f" ({sources.get(key, DEFAULT)})"))
-    place, model = fault["loc"], options or RunConfig
-    key = ".".join(str(part) for part in (("env", *place) if options else place))
+    group, within, place = _group_of(fault["loc"], options)
+    key = ".".join(str(part) for part in (*within, *place))
     source = next((s for k, s in sources.items() if _touch(k, key)), "")
     origin = f" ({source})" if source else ""
     if fault["type"] == "extra_forbidden":
         if key.endswith(_SECRET_ENDS):
             hint = "put the key into an environment variable and name it in `api_key_env`"
         else:
-            group = key.removesuffix(str(place[-1]))
-            beside = (f"{group}{name}" for name in names_within(model, place[:-1]))
-            hint = suggestion(key, [*known_keys(), *beside])
+            beside = names_within(group, place[:-1])
+            begun = key.removesuffix(str(place[-1]))
+            hint = suggestion(key, [*known_keys(), *(f"{begun}{name}" for name in beside)])
         return ConfigError(f"unknown configuration key `{key}`{origin}", hint)
     if fault["type"] in ("model_type", "model_attributes_type"):
-        hint = f"such as `{key}.{names_within(model, place)[0]}`"
+        hint = f"such as `{key}.{names_within(group, place)[0]}`"
         return ConfigError(f"`{key}`{origin} is a group of settings", hint)
-    return ConfigError(f"`{key}`{origin}{fault_words(fault)}", advice(fault, model))
+    return ConfigError(f"`{key}`{origin}{fault_words(fault)}", advice(fault, group, place))
+
+
+Place = tuple[int | str, ...]
+
+
+def _group_of(
+    place: Place, options: type[BaseModel] | None
+) -> tuple[type[BaseModel], Place, Place]:
+    """The group that declares what is at a place, the group's own place, and the place in it."""
+    if options is not None:
+        return options, ("env",), place
+    if place[:1] == ("model",) and len(place) > 1 and (found := backend_options(str(place[1]))):
+        return found, place[:2], place[2:]
+    return RunConfig, (), place
 
 
 def _touch(one: str, other: str) -> bool:
     """Whether one of two keys is the other, or lies in it."""
     shorter, longer = sorted((one, other), key=len)
     return f"{longer}.".startswith(f"{shorter}.")
-
-
-def known_keys() -> list[str]:
-    """Every documented key, dotted."""
-    return [key for key, _ in flatten(RunConfig().model_dump())]
 
 
 def suggestion(wrong: str, known: Iterable[str]) -> str:

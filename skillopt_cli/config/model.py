@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from skillopt_cli.config.env_section import EnvConfig
 from skillopt_cli.config.model_section import ModelConfig
+from skillopt_cli.config.run_section import RunSection
+from skillopt_cli.config.section import Setting, SettingsSection
 from skillopt_cli.config.sections import (
-    EnvConfig,
     EvaluationConfig,
     GradientConfig,
     OptimizerConfig,
-    RunSection,
     TrainConfig,
 )
 
@@ -18,21 +21,14 @@ ENV_PREFIX = "SKILLOPT_"
 NESTING = "__"
 
 
-class RunConfig(BaseSettings):
+class RunConfig(SettingsSection, BaseSettings):
     """A run's configuration, layered by `config.layers`: YAML, then environment, then flags.
 
     Constructing it directly reads nothing but the arguments: layers are merged, with the source of
     each value, before the model validates the result.
     """
 
-    model_config = SettingsConfigDict(
-        frozen=True,
-        extra="forbid",
-        env_prefix=ENV_PREFIX,
-        env_nested_delimiter=NESTING,
-        hide_input_in_errors=True,
-        use_attribute_docstrings=True,
-    )
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, env_nested_delimiter=NESTING)
 
     @classmethod
     def settings_customise_sources(
@@ -43,7 +39,7 @@ class RunConfig(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The arguments only: `config.layers` reads variables, to tell where a value is from."""
+        """The arguments only: `config.layers` reads variables, to name the source of a value."""
         return (init_settings,)
 
     model: ModelConfig = ModelConfig()
@@ -58,5 +54,5 @@ class RunConfig(BaseSettings):
     """Gate and tests."""
     env: EnvConfig = EnvConfig()
     """Benchmark and data."""
-    run: RunSection = RunSection()
+    run: Annotated[RunSection, Setting(free_on_resume=True)] = RunSection()
     """Display and limits of this machine."""

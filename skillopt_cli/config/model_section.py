@@ -3,67 +3,94 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
-
-from skillopt_cli.config.address import address_fault
-from skillopt_cli.config.agent_sections import (
-    ClaudeCodeExecConfig,
-    CodexExecConfig,
-    CommandConfig,
-    CopilotChatConfig,
-    CopilotExecConfig,
-    CursorExecConfig,
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
 )
-from skillopt_cli.config.section import Section
-from skillopt_cli.config.wording import clash
+from pydantic_core import InitErrorDetails
 
+from skillopt_cli.config.section import Setting, SettingsSection
+from skillopt_cli.config.validation_messages import within
+from skillopt_cli.plugins import backend_options
+
+ADDRESS = Setting(special=True, free_in_replay=True)
+"""Where and how a model is reached, which does not alter what it answers."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _KEY_PARAMETER = re.compile(r"[?&][^=&]*(?:key|token|secret|password|sig)[^=&]*=", re.IGNORECASE)
 
 
-class Endpoint(Section):
+def address_fault(url: str) -> str:
+    """What is wrong with a base URL, to be put behind its name; "" when nothing is."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        quoted = url[:1] in "'\"" and url[:1] == url[-1:] != ""
+        return f"must be an http or https address{', without quotes' * quoted}"
+    if "?" in url or "#" in url:
+        # Calls would not send it. Azure's version has a setting of its own.
+        return "must end before its `?` or `#`; the version of an interface is model.api_version"
+    return ""
+
+
+class Endpoint(SettingsSection):
     """How to reach a model: shared values, which each role may override."""
 
-    backend: str | None = None
+    backend: Annotated[
+        str | None, Setting(order=3, brief="Backend of the {name}.", flag="{section}-backend")
+    ] = None
     """Backend's name, see `skillopt backends list`."""
     base_url: str | None = None
     """Where the model's server listens, such as http://127.0.0.1:8000/v1."""
-    api_key_env: str | None = None
-    """Name of the environment variable that holds the key; the key itself never stands here."""
+    api_key_env: Annotated[str | None, Setting(free_on_resume=True, secret=True)] = None
+    """Name of the environment variable that holds the key; never the key itself."""
     reasoning_effort: str | None = None
     """low, medium, high, xhigh or max; left out of requests when unset."""
     temperature: float | Literal["server_default"] | None = None
     """Sampling temperature, 0 to 2; left out of requests when unset. The backends `qwen_chat` and
     `minimax_chat` then send 0.7, and none with server_default."""
     max_completion_tokens: int | None = Field(None, ge=1)
-    """Longest answer, in tokens (16384 when unset)."""
-    timeout: float | None = Field(None, gt=0)
+    """Maximum length of an answer, in tokens (16384 when unset)."""
+    timeout: Annotated[float | None, Setting(free_on_resume=True)] = Field(None, gt=0)
     """Seconds one call may take (120 when unset)."""
-    api: Literal["auto", "chat_completions", "responses"] | None = None
-    """Which of OpenAI's two interfaces is spoken; auto (unset) chooses by the model's name."""
-    auth_mode: Literal["azure_cli", "api_key", "managed_identity", "openai_compatible"] | None = (
-        None
-    )
-    """How `openai_chat` proves who it is (azure_cli when unset)."""
-    api_version: str | None = None
+    api: Annotated[
+        Literal["auto", "chat_completions", "responses"] | None, Setting(special=True)
+    ] = None
+    """Which of OpenAI's two interfaces is used; auto (unset) chooses by the model's name."""
+    auth_mode: Annotated[
+        Literal["azure_cli", "api_key", "managed_identity", "openai_compatible"] | None, ADDRESS
+    ] = None
+    """How `openai_chat` authenticates: azure_cli (when unset), api_key or managed_identity; or
+    openai_compatible, for a server with OpenAI's own interface at the endpoint's address."""
+    api_version: Annotated[str | None, ADDRESS] = None
     """Azure OpenAI's interface version (2024-12-01-preview when unset)."""
-    ad_scope: str | None = None
+    ad_scope: Annotated[str | None, ADDRESS] = None
     """What an Azure token is for (https://cognitiveservices.azure.com/.default when unset)."""
-    managed_identity_client_id: str | None = None
+    managed_identity_client_id: Annotated[str | None, ADDRESS] = None
     """Which of several managed identities to use."""
-    thinking: Literal["server_default", "enabled", "disabled"] | None = None
-    """Whether a model that can think first does so (true and false say it too); by default (unset)
-    its server chooses."""
-    region: Literal["global_en", "cn_zh"] | None = None
+    thinking: Annotated[
+        Literal["server_default", "enabled", "disabled"] | None, Setting(special=True)
+    ] = None
+    """Whether a model that can think first does so (true and false mean the same); by default
+    (unset) its server chooses."""
+    region: Annotated[Literal["global_en", "cn_zh"] | None, ADDRESS] = None
     """Which of MiniMax's two addresses is used (global_en when unset)."""
 
     @field_validator("api_key_env")
     @classmethod
     def _names_a_variable(cls, value: str | None) -> str | None:
         if value and (not _VARIABLE.match(value) or _random_looking(value)):
-            raise ValueError("wanted is the name of an environment variable, not the key itself")
+            raise ValueError("must be the name of an environment variable, not the key itself")
         return value
 
     @field_validator("temperature", mode="before")
@@ -103,124 +130,101 @@ def _random_looking(name: str) -> bool:
 class RoleConfig(Endpoint):
     """One role's model. A plain string is read as the name."""
 
-    name: str | None = None
-    """The model, as its server spells it."""
+    name: Annotated[str | None, Setting(order=1, brief="{section}", flag="{section}-model")] = None
+    """Name of the model, as its server expects it."""
 
 
-class RetryConfig(Section):
+class RetryConfig(SettingsSection):
     """How failed calls are tried again. Only transient failures are."""
 
-    max_attempts: int = Field(6, ge=1)
+    max_attempts: int = Field(8, ge=1)
     """Tries per call, the first included; 1 turns retries off. A 429 uses up time only."""
-    base_seconds: float = Field(1.0, ge=0)
+    base_seconds: float = Field(0.2, ge=0)
     """First wait; doubles each time, with jitter. A server's Retry-After wins."""
     max_seconds: float = Field(30.0, ge=0)
-    """Longest single wait the program chooses by itself."""
+    """Longest single wait, in seconds, unless the server asks for more."""
     total_seconds: float = Field(600.0, gt=0)
-    """No further try of a call this long after its first failure."""
+    """Seconds after its first failure until which a call is tried again."""
 
 
-class SimulatedConfig(Section):
-    """The simulated model (no network): a deterministic world with faults on request."""
-
-    latency_ms: float = Field(0.0, ge=0)
-    """Time each call takes."""
-    noise: float = Field(0.0, ge=0, le=1)
-    """Share of tasks the target gets wrong whatever the skill says."""
-    lapse_rate: float = Field(0.0, ge=0, le=1)
-    """Share of tasks where the target heeds a rule only if the skill's appendix re-states it."""
-    right_rate: float = Field(0.6, ge=0, le=1)
-    """Share of the optimizer's lessons that teach the rule a failing task needs."""
-    harmful_rate: float = Field(0.2, ge=0, le=1)
-    """Share of the optimizer's lessons that do harm; what is left over is of no use."""
-    forget_rate: float = Field(0.0, ge=0, le=1)
-    """Share of analyses that also propose to delete a rule the tasks they read do not need."""
-    rate_limit_rate: float = Field(0.0, ge=0, le=1)
-    """Share of calls answered with 429."""
-    server_error_rate: float = Field(0.0, ge=0, le=1)
-    """Share of calls answered with 500."""
-    permanent_failure_rate: float = Field(0.0, ge=0, le=1)
-    """Share of target requests that fail at every try."""
-    hangs: int = Field(0, ge=0)
-    """How many calls never answer."""
-    malformed_rate: float = Field(0.0, ge=0, le=1)
-    """Share of optimizer answers that are not valid JSON at the first try."""
-    auth_failure: bool = False
-    """Refuse every call as if the key were wrong."""
-    seed: int = 0
-    """Seed of the world and of its faults."""
-
-    @model_validator(mode="after")
-    def _shares_of_one_whole(self) -> SimulatedConfig:
-        if self.right_rate + self.harmful_rate > 1:
-            raise clash(
-                f"`right_rate` of {self.right_rate:g} and `harmful_rate` of {self.harmful_rate:g}"
-                " are more than 1 together",
-                ("right_rate", "harmful_rate"),
-                "lower one of the two",
-            )
-        return self
-
-
-class LocalConfig(Section):
-    """The in-process llama.cpp target."""
-
-    model_path: str = ""
-    """A GGUF file; empty takes the weights of the `local` extra."""
-    parallel: int = Field(4, ge=1, le=64)
-    """Sequences decoded together."""
-    context: int = Field(2048, ge=256)
-    """Context window per sequence, in tokens."""
-    threads: int = Field(0, ge=0)
-    """CPU threads; 0 takes all cores."""
-    max_tokens: int = Field(48, ge=1)
-    """Longest answer of the completion target, in tokens."""
-
-
-class PriceConfig(Section):
+class PriceConfig(SettingsSection):
     """What a model costs, in US dollars per million tokens; wins over the price table."""
 
     model: str
-    """The model, as its server spells it."""
+    """Name of the model, as its server expects it."""
     input: float = Field(ge=0)
     """Tokens read."""
     output: float = Field(ge=0)
     """Tokens written, those of reasoning included."""
     cached_input: float | None = Field(None, ge=0)
     """Tokens read from the service's cache; as `input` when unset."""
+    cache_write: float | None = Field(None, ge=0)
+    """Tokens written into the service's cache; as `input` when unset."""
 
 
 class ModelConfig(Endpoint):
-    """Which models play the roles. Values here are shared; a role's own value wins."""
+    """Which models play the roles. Values here are shared; a role's own value wins.
 
-    optimizer: RoleConfig = RoleConfig()
+    A backend may add a section of its own, `model.<backend>`. Those that differ from their defaults
+    are among the extra fields; `section` gives any of them.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    optimizer: Annotated[
+        RoleConfig,
+        Setting(brief="Model that proposes edits.", flag="--optimizer", group="optimizer"),
+    ] = RoleConfig()
     """The model that reads trajectories and proposes edits."""
-    target: RoleConfig = RoleConfig()
+    target: Annotated[
+        RoleConfig,
+        Setting(brief="Frozen model whose skill is trained.", flag="--target", group="target"),
+    ] = RoleConfig()
     """The frozen model whose skill is trained."""
     judge: RoleConfig = RoleConfig()
     """The model that judges answers, for benchmarks that need one; unset takes the optimizer."""
-    retry: RetryConfig = RetryConfig()
+    retry: Annotated[RetryConfig, Setting(free_on_resume=True)] = RetryConfig()
     """Retries of failed calls."""
-    prices: tuple[PriceConfig, ...] = ()
+    outage_wait: Annotated[float, Setting(free_on_resume=True)] = Field(600.0, ge=0)
+    """Seconds that calls wait, without using up tries, while a model that has answered before
+    answers nothing but failures. 0 does not wait, and neither does a call without retries."""
+    prices: Annotated[tuple[PriceConfig, ...], Setting(free_on_resume=True)] = ()
     """Prices of models that the price table lacks or gets wrong, one mapping each."""
-    simulated: SimulatedConfig = SimulatedConfig()
-    """Settings of the backend `simulated`."""
-    local: LocalConfig = LocalConfig()
-    """Settings of the backend `local`."""
-    codex_exec: CodexExecConfig = CodexExecConfig()
-    """Settings of the backend `codex_exec`."""
-    claude_code_exec: ClaudeCodeExecConfig = ClaudeCodeExecConfig()
-    """Settings of the backend `claude_code_exec`."""
-    command: CommandConfig = CommandConfig()
-    """Settings of the backend `command`."""
-    cursor_exec: CursorExecConfig = CursorExecConfig()
-    """Settings of the backend `cursor_exec`."""
-    copilot_exec: CopilotExecConfig = CopilotExecConfig()
-    """Settings of the backend `copilot_exec`."""
-    copilot_chat: CopilotChatConfig = CopilotChatConfig()
-    """Settings of the backend `copilot_chat`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_backends_sections(cls, values: Any) -> Any:
+        """Validate the sections that backends declare."""
+        if not isinstance(values, Mapping):
+            return values
+        read = {name: value for name, value in values.items() if name in cls.model_fields}
+        faults: list[InitErrorDetails] = []
+        for name in values.keys() - read.keys():
+            section = backend_options(name)
+            try:
+                found = values[name] if section is None else section.model_validate(values[name])
+            except ValidationError as error:
+                faults += within(error, name)
+                continue
+            if section is None:
+                fault = InitErrorDetails(type="extra_forbidden", loc=(name,), input=found)
+                faults.append(fault)
+            elif found != section():
+                read[name] = found
+        if faults:
+            raise ValidationError.from_exception_data(cls.__name__, faults, hide_input=True)
+        return read
 
     @field_validator("optimizer", "target", "judge", mode="before")
     @classmethod
     def _read_a_name(cls, value: Any) -> Any:
         return {"name": value} if isinstance(value, str) else value
+
+    def section(self, backend: str) -> BaseModel | None:
+        """The section of a backend, `model.<backend>`; None for a backend that declares none."""
+        found = (self.model_extra or {}).get(backend)
+        if found is None:
+            options = backend_options(backend)
+            return options() if options else None
+        assert isinstance(found, BaseModel)
+        return found

@@ -19,7 +19,7 @@ _PREFIX = "tag:yaml.org,2002:"
 _NULL = f"{_PREFIX}null"
 _READ = {_NULL, *(f"{_PREFIX}{kind}" for kind in ("bool", "int", "float"))}
 MOST_UNFOLDED = 10_000
-"""Values that the aliases of a document may stand for beyond those that are written there."""
+"""Most values that the aliases of a document may add to those that are written there."""
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
@@ -47,16 +47,16 @@ class _Loader(yaml.SafeLoader):
         seen: set[str] = set()
         for key in (key for key, _ in node.value if isinstance(key, ScalarNode)):
             if key.value in seen:
-                raise ConstructorError(None, None, f"`{key.value}` stands twice", key.start_mark)
+                raise ConstructorError(None, None, f"`{key.value}` occurs twice", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
 def _unfolded(node: Node, known: dict[int, int]) -> int:
-    """How many values a node stands for, aliases followed; `known` is what was counted before."""
+    """Number of values in a node, aliases followed; `known` holds those counted before."""
     size = known.get(id(node))
     if size == 0:
-        raise ConstructorError(None, None, "an alias stands in what it names", node.start_mark)
+        raise ConstructorError(None, None, "an alias occurs in what it names", node.start_mark)
     if size is None:
         known[id(node)] = 0
         parts = chain.from_iterable(node.value) if isinstance(node, MappingNode) else node.value
@@ -104,7 +104,7 @@ def read_yaml(text: str) -> Any:
 
 
 def is_null(text: str) -> bool:
-    """Whether a plain scalar says nothing."""
+    """Whether a plain scalar is null or empty."""
     return text.strip() in _NULLS
 
 

@@ -1,1 +1,1 @@
-"""Floor 2: how a run at work is spoken to from other processes: commands, socket, client."""
+"""Control of a running training from other processes: commands, socket server, client."""

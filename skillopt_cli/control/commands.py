@@ -1,4 +1,4 @@
-"""What may be asked of a run at work, and what it answers: JSON documents, a line each."""
+"""Commands to a running training and its replies: JSON documents, one per line."""
 
 from __future__ import annotations
 
@@ -9,74 +9,74 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 
-from skillopt_cli.config.wording import fault_words, first_fault
+from skillopt_cli.config.validation_messages import fault_words, first_fault
 from skillopt_cli.core.errors import SkillOptError, UsageError
 from skillopt_cli.core.events.control import PausePoint
 
 LONGEST = 2000
 """Characters of a hint or a reason."""
 
-_STRICT = with_config(ConfigDict(extra="forbid"))
+_strict = with_config(ConfigDict(extra="forbid"))
 
 
-@_STRICT
+@_strict
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Say how things stand."""
+    """Ask for the state of the run."""
 
     command: Literal["status"] = "status"
 
 
-@_STRICT
+@_strict
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Begin no more model calls; `at` "edits" only once the next step's edits are chosen."""
+    """Start no more model calls; `at` "edits" once the next step's edits are chosen."""
 
     at: PausePoint = "now"
     command: Literal["pause"] = "pause"
 
 
-@_STRICT
+@_strict
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Go on after a pause, or take back one that is planned; `at` "edits" only the latter."""
+    """Resume after a pause, or cancel a planned one; `at` "edits" only the latter."""
 
     at: PausePoint = "now"
     command: Literal["resume"] = "resume"
 
 
-@_STRICT
+@_strict
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Let calls in flight end, then stop, resumable."""
+    """Wait for the calls in flight, then stop; the run can be resumed."""
 
     command: Literal["stop"] = "stop"
 
 
-@_STRICT
+@_strict
 @dataclass(frozen=True, slots=True)
 class Set:
-    """Change a limit, such as "run.max_usd", for the rest of the process. "null" lifts a cap."""
+    """Change a limit, such as "run.max_usd", for the rest of the process. "null" removes a cap."""
 
     key: str
     value: str
     command: Literal["set"] = "set"
 
 
-@_STRICT
+@_strict
 @dataclass(frozen=True, slots=True)
 class Veto:
-    """Strike out the chosen edit with this number, from 1."""
+    """Remove the chosen edit with this number, from 1."""
 
     number: Annotated[int, Field(ge=1, strict=True)]
     reason: Annotated[str, Field(max_length=LONGEST)] = ""
     command: Literal["veto"] = "veto"
 
 
-@_STRICT
+@_strict
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Tell the next reflection something."""
+    """Give the next reflection a hint."""
 
     text: Annotated[str, Field(max_length=LONGEST)]
     command: Literal["hint"] = "hint"
@@ -86,18 +86,18 @@ Command = Status | Pause | Resume | Stop | Set | Veto | Hint
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a run at work says to a command.
+class ControlReply:
+    """The reply to a command: what was done, and the state of the run.
 
     Attributes:
         said: what was done, in one sentence; empty for `Status`.
-        pid: its process.
-        in_flight: model calls under way.
-        paused: where it is held, None while it is not.
-        planned: whether it is to pause when edits are chosen.
-        stopping: whether it is to stop.
-        max_concurrency: most calls in flight per provider, as it is now.
-        caps: those that are set now, by name.
+        pid: the process id.
+        in_flight: model calls in flight.
+        paused: where the run is paused, else None.
+        planned: whether it pauses when the next edits are chosen.
+        stopping: whether it is stopping.
+        max_concurrency: current limit on calls in flight per provider.
+        caps: current caps, by name.
     """
 
     said: str
@@ -116,10 +116,10 @@ def _adapter(shape: Any) -> TypeAdapter[Any]:
 
 
 def read_command(line: bytes) -> Command:
-    """The command in a line.
+    """Decode the command of a line.
 
     Raises:
-        UsageError: there is none.
+        UsageError: the line is not a command.
     """
     try:
         document = json.loads(line)
@@ -140,35 +140,35 @@ def read_command(line: bytes) -> Command:
 
 
 def dump_command(command: Command) -> bytes:
-    """A command as a line; what no encoding can hold is replaced by question marks."""
-    fit = {
+    """Encode a command as a line; lone surrogates become question marks."""
+    encodable = {
         name: value.encode(errors="replace").decode() if isinstance(value, str) else value
         for name, value in asdict(command).items()
     }
-    return _line(fit)
+    return _line(encodable)
 
 
-def dump_answer(answer: Answer) -> bytes:
+def dump_reply(answer: ControlReply) -> bytes:
     """An answer as a line."""
     return _line({"ok": True, **asdict(answer)})
 
 
 def dump_refusal(error: SkillOptError) -> bytes:
-    """Why a command was not carried out, as a line."""
+    """Encode the reason of a refused command as a line."""
     return _line({"ok": False, "error": error.message, "hint": error.hint})
 
 
-def read_answer(line: bytes) -> Answer:
+def read_reply(line: bytes) -> ControlReply:
     """The answer in a line.
 
     Raises:
         UsageError: the command was refused.
-        ValueError: the line is no answer.
+        ValueError: the line is not a reply.
     """
     document = json.loads(line)
     if isinstance(document, dict) and document.get("ok") is False:
         raise UsageError(str(document.get("error")), str(document.get("hint", "")))
-    answer: Answer = _adapter(Answer).validate_python(document)
+    answer: ControlReply = _adapter(ControlReply).validate_python(document)
     return answer
 
 

@@ -1,23 +1,16 @@
 """Caps: how much of one is used, what work will cost of it, and what is kept back for the end.
 
-Pure: `backends.budget` acts on it.
+Pure: `backends.middleware.budget` acts on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from skillopt_cli.core.ledger import Ledger
 
-FLAGS: Mapping[str, str] = {
-    "max_usd": "--max-usd",
-    "max_calls": "--max-calls",
-    "max_tokens": "--max-tokens",
-    "max_rollouts": "--max-rollouts",
-    "max_minutes": "--max-minutes",
-}
-"""The caps of the section `run`, and the flag that sets each."""
+CAPS = ("max_usd", "max_calls", "max_tokens", "max_rollouts", "max_minutes")
+"""The caps: settings of the section `run`."""
 
 MARKS = (0.5, 0.8, 1.0)
 """Shares of a cap that are announced once passed."""
@@ -25,13 +18,18 @@ MARKS = (0.5, 0.8, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """A cap: one of `FLAGS`, and its limit in the unit the name says."""
+    """A cap: one of `CAPS`, and its limit in the unit of the name."""
 
     name: str
     limit: float
 
     def __str__(self) -> str:
         return f"{self.name} of {self.limit:.10g}"
+
+
+def cap_flag(name: str) -> str:
+    """The flag that sets a cap."""
+    return f"--{name.replace('_', '-')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ class Reserve:
     first: Work = Work()
 
     def fits(self, cap: Cap, use: Use) -> bool:
-        """Whether the cap can pay for both, as far as that can be told."""
+        """Whether the cap can pay for both, as far as that is known."""
         return (use.cost(self.first + self.last, cap.name) or 0.0) <= cap.limit
 
     def kept(self, cap: Cap, use: Use) -> float:

@@ -10,10 +10,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
+from skillopt_cli.core.companion_files import SKILL_FILE, Folder, inner
+from skillopt_cli.core.control_characters import control_in
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.folder import SKILL_FILE, Folder, inner
+from skillopt_cli.core.formatting import count
+from skillopt_cli.core.front_matter import fault_of_metadata
+from skillopt_cli.core.plugin_values import number, text, texts
 from skillopt_cli.core.skill import FRONT_MATTER, MARKER, Region, SkillDocument
-from skillopt_cli.core.splices import joined, locate, spliced
+from skillopt_cli.core.text_edits import joined, locate, spliced
 
 Op = Literal["append", "insert_after", "replace", "delete"]
 OPS: tuple[str, ...] = get_args(Op)
@@ -33,6 +37,7 @@ OP_ALIASES = {
 
 EditState = Literal[
     "applied",
+    "appended",
     "unmatched",
     "ambiguous",
     "protected",
@@ -41,7 +46,15 @@ EditState = Literal[
     "over_budget",
     "duplicate",
     "vetoed",
+    "unverified",
+    "harmful",
+    "leak",
+    "shortcut",
 ]
+CHANGED: tuple[EditState, ...] = ("applied", "appended")
+"""States of edits that changed the text."""
+Identity = tuple[str, tuple[str, str, str]]
+"""File and change of an edit."""
 Source = Literal["failure", "success", "merged"]
 UpdateMode = Literal["patch", "rewrite_from_suggestions", "full_rewrite_minibatch"]
 
@@ -59,6 +72,7 @@ class Edit:
         source: which kind of trajectories proposed it.
         evidence: one sentence on what was counted, for the reader of the report.
         file: what it changes in a skill folder, relative to that; empty for the skill's own text.
+        tasks: ids of the failed tasks it is written for, in the order the analyst read them.
     """
 
     op: str
@@ -68,6 +82,13 @@ class Edit:
     source: Source = "failure"
     evidence: str = ""
     file: str = ""
+    tasks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("op", "content", "target", "evidence", "file"):
+            object.__setattr__(self, name, text(getattr(self, name), f"an edit's {name}"))
+        object.__setattr__(self, "support", int(number(self.support, "an edit's support")))
+        object.__setattr__(self, "tasks", texts(self.tasks, "an edit's tasks"))
 
     @property
     def change(self) -> tuple[str, str, str]:
@@ -75,12 +96,53 @@ class Edit:
         return self.op, self.target, self.content
 
     @property
+    def identity(self) -> Identity:
+        """The file and the change: the same for edits that do the same."""
+        return self.file, self.change
+
+    @property
     def record(self) -> dict[str, Any]:
-        """The edit for a record in JSON, which names a file only beside SKILL.md."""
+        """The edit for a record in JSON, which has a file and tasks only where there are any."""
         fields = asdict(self)
-        if not self.file:
-            del fields["file"]
+        for name in ("file", "tasks"):
+            if not fields[name]:
+                del fields[name]
         return fields
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What an edit did to tasks when it was tried on them, before the gate.
+
+    Attributes:
+        tried: failing tasks it was tried on, those with a score.
+        fixed: those of them that were solved with it.
+        needed: how many of them had to be solved.
+        broke: tasks solved before that it was found to break.
+        joint: whether it was tried together with other edits, not alone.
+        base: digest of the skill it was added to; "" where that is unknown.
+    """
+
+    edit: Edit
+    tried: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    needed: int = 1
+    broke: tuple[str, ...] = ()
+    joint: bool = False
+    base: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it solved enough of its tasks."""
+        return len(self.fixed) >= self.needed
+
+    @property
+    def words(self) -> str:
+        """What came out, for people."""
+        together = " together with others" if self.joint else ""
+        wanted = count(len(self.tried), "task")
+        solved = f"solved {len(self.fixed)} of {wanted} it was written for{together}"
+        return f"{solved}, broke {len(self.broke)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +151,12 @@ class Patch:
 
     Attributes:
         patterns: failure (or success) patterns the analyst named.
-        dropped: edits that fell to the budget in `select`.
+        dropped: edits that fell to the budget.
         notes: reminders of rules the skill has, for its appendix (skill-aware reflection).
-        vetoed: edits that a person struck out after `select`, with why.
+        set_aside: edits that were taken out, with their state and why: by the leak guard, by a
+            person after `select`, or by their trials.
+        trials: what each edit did that was tried on tasks.
+        unknown_tasks: task ids that edits named although they were not shown to the analyst.
     """
 
     edits: tuple[Edit, ...] = ()
@@ -100,16 +165,24 @@ class Patch:
     patterns: tuple[str, ...] = ()
     dropped: tuple[Edit, ...] = ()
     notes: tuple[str, ...] = ()
-    vetoed: tuple[EditOutcome, ...] = ()
+    set_aside: tuple[EditOutcome, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    unknown_tasks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
-    """What became of one edit, and why."""
+    """What became of one edit, and why; `trial` where it was tried on tasks."""
 
     edit: Edit
     state: EditState
     reason: str = ""
+    trial: Trial | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the edit changed the text."""
+        return self.state in CHANGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,34 +211,51 @@ class Candidate:
     @property
     def applied(self) -> tuple[Edit, ...]:
         """The edits that changed the text, in order."""
-        return tuple(o.edit for o in self.outcomes if o.state == "applied")
+        return tuple(o.edit for o in self.outcomes if o.changed)
 
 
 def refuse(skill: SkillDocument, candidate: Candidate, reason: str) -> Candidate:
     """The candidate refused as a whole: the current `skill`, and no edit counts as applied."""
     outcomes = tuple(
-        EditOutcome(o.edit, "invalid", reason) if o.state == "applied" else o
-        for o in candidate.outcomes
+        EditOutcome(o.edit, "invalid", reason) if o.changed else o for o in candidate.outcomes
     )
     return replace(candidate, skill=skill, outcomes=outcomes, refused=reason)
 
 
-def apply_edits(skill: SkillDocument, edits: Sequence[Edit]) -> Candidate:
-    """Apply `edits` in order, each to what the earlier ones left. Pure; never raises."""
+def apply_edits(
+    skill: SkillDocument, edits: Sequence[Edit], *, append_unmatched: bool = False
+) -> Candidate:
+    """Apply `edits` in order, each to what the earlier ones left. Pure; never raises.
+
+    Args:
+        append_unmatched: whether an `insert_after` whose target does not occur goes to the end of
+            the text, with the state `appended` (method, decision 4).
+    """
     outcomes: list[EditOutcome] = []
-    seen: set[tuple[str, tuple[str, str, str]]] = set()
+    seen: set[Identity] = set()
     for edit in edits:
-        if (edit.file, edit.change) in seen:
+        if edit.identity in seen:
             outcomes.append(EditOutcome(edit, "duplicate", "an earlier edit makes this change"))
             continue
-        seen.add((edit.file, edit.change))
+        seen.add(edit.identity)
         try:
             skill, outcome = _apply_one(skill, edit)
+            if append_unmatched and outcome.state == "unmatched" and edit.op == "insert_after":
+                skill, outcome = _append_instead(skill, edit)
         except DataError as error:
             # Pieces of a marker, harmless apart, may have come together.
             outcome = EditOutcome(edit, "protected", error.message)
         outcomes.append(outcome)
     return Candidate(skill, tuple(outcomes))
+
+
+def _append_instead(skill: SkillDocument, edit: Edit) -> tuple[SkillDocument, EditOutcome]:
+    """The skill with the edit's content at its end; the outcome is of the edit as proposed."""
+    skill, outcome = _apply_one(skill, replace(edit, op="append", target=""))
+    if outcome.state != "applied":
+        return skill, replace(outcome, edit=edit)
+    reason = "its target does not occur, so the text went to the end"
+    return skill, EditOutcome(edit, "appended", reason)
 
 
 def _apply_one(skill: SkillDocument, edit: Edit) -> tuple[SkillDocument, EditOutcome]:
@@ -240,6 +330,8 @@ def _shape_fault(edit: Edit) -> EditOutcome | None:
     """The outcome of an edit that can be refused without looking at the skill."""
     if edit.op not in OPS:
         return EditOutcome(edit, "invalid", f"unknown operation `{edit.op}`")
+    if control := control_in(edit.content):
+        return EditOutcome(edit, "invalid", f"the new text holds the control character {control}")
     if edit.op != "append" and not edit.target:
         return EditOutcome(edit, "invalid", f"{edit.op} needs a target")
     if edit.op in ("append", "insert_after") and not edit.content.strip():
@@ -255,7 +347,7 @@ def _append(skill: SkillDocument, content: str) -> str:
 
 
 def _settle(skill: SkillDocument, edit: Edit, text: str) -> tuple[SkillDocument, EditOutcome]:
-    """Refuse a result that says nothing new, says nothing at all, or disturbs a region."""
+    """Refuse a result that is unchanged, is empty, or disturbs a region."""
     changed = replace(skill, text=text)
     if words_by_line(text) == words_by_line(skill.text):
         return skill, EditOutcome(edit, "no_op", "the text stays the same")
@@ -263,6 +355,8 @@ def _settle(skill: SkillDocument, edit: Edit, text: str) -> tuple[SkillDocument,
         return skill, EditOutcome(edit, "duplicate", "the skill already says this")
     if not changed.has_instructions:
         return skill, EditOutcome(edit, "invalid", "nothing would be left of the skill")
+    if fault := fault_of_metadata(text):
+        return skill, EditOutcome(edit, "invalid", f"front matter would be there that {fault}")
     if _inners(changed.regions) != _inners(skill.regions):
         return skill, EditOutcome(edit, "protected", "a protected region would change")
     return changed, EditOutcome(edit, "applied")

@@ -13,10 +13,10 @@ from typing import Any, Protocol, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to have a tool run.
+    """A model's request to run a tool.
 
     Attributes:
-        id: ties the result to the wish; unique within a conversation.
+        id: ties the result to the call; unique within a conversation.
         arguments: JSON text as the model wrote it, which may be malformed.
     """
 
@@ -30,7 +30,7 @@ class ToolResult:
     """What came of a tool call, as the model reads it.
 
     Attributes:
-        failed: whether the text tells of a failure, such as malformed arguments.
+        failed: whether the text reports a failure, such as malformed arguments.
         over: whether the attempt has ended with this call, as a game does that is won.
     """
 
@@ -41,7 +41,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a reply without tool calls leads to: the next thing said to the model.
+    """What a reply without tool calls leads to: the next message to the model.
 
     Attributes:
         afresh: whether the model sees nothing of the turns before, only this and its instructions.
@@ -54,7 +54,7 @@ class Heard:
 class Episode(Protocol):
     """The surroundings of one attempt.
 
-    What it says must depend on nothing but the task and what the model did: a resume plays the
+    Its text must depend on nothing but the task and what the model did: a resume plays the
     journaled turns again. Whatever it raises makes the attempt broken, never wrong.
     """
 

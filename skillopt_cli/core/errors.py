@@ -1,12 +1,14 @@
-"""The error tree. Each leaf has an exit code, says what happened, and hints at what to do.
+"""The error tree. Each leaf has an exit code, a message, and a hint at what to do.
 
 SkillOptError                       1   our bug, when raised bare
 ├── UsageError                      2   the command line
 │   ├── ConfigError                 2   a key or value of the configuration
 │   ├── RunLocked                   2   another process writes the run folder
+│   ├── NotTrusted                  2   a file asks for a program or a key without consent
 │   ├── NotRunning                  2   no process is at work in the run folder
 │   └── DriftRefused                2   a resume under changed conditions
 ├── DataError                       3   tasks, splits, skills
+│   └── Undetermined                3   tasks leave a setting open that only their user knows
 ├── BackendError                    4   a model service
 │   ├── FatalBackendError           4   no call can succeed: the run stops, resumable
 │   │   ├── AuthFailed              4
@@ -31,7 +33,12 @@ SkillOptError                       1   our bug, when raised bare
 
 from __future__ import annotations
 
-from skillopt_cli.core.task import Usage
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from skillopt_cli.core.task import Usage
 
 
 class SkillOptError(Exception):
@@ -64,8 +71,12 @@ class RunLocked(UsageError):
     """Another process holds the run folder."""
 
 
+class NotTrusted(UsageError):
+    """A file asks for something to which the user has not agreed."""
+
+
 class NotRunning(UsageError):
-    """No process is at work in the run folder that could be told something."""
+    """No process is at work in the run folder to receive a command."""
 
 
 class DriftRefused(UsageError):
@@ -78,11 +89,27 @@ class DataError(SkillOptError):
     exit_code = 3
 
 
+class Undetermined(DataError):
+    """Tasks have more than one reading, and a setting has to say which.
+
+    Args:
+        key: the setting, dotted.
+        readings: values it may have, the likeliest first; empty where it may be anything.
+    """
+
+    def __init__(
+        self, message: str, hint: str = "", *, key: str, readings: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message, hint)
+        self.key = key
+        self.readings = tuple(readings)
+
+
 class BackendError(SkillOptError):
     """A model service did not do what was asked.
 
     Args:
-        usage: what the call cost all the same, where the service said so.
+        usage: what the call cost all the same, where the service reported it.
     """
 
     exit_code = 4
@@ -105,7 +132,7 @@ class UnknownModel(FatalBackendError):
 
 
 class QuotaExhausted(FatalBackendError):
-    """The account's quota is used up, which waiting does not mend."""
+    """The account's quota is used up, and waiting does not help."""
 
 
 class BackendUnusable(FatalBackendError):
@@ -121,10 +148,10 @@ class NotRecorded(FatalBackendError):
 
 
 class TransientError(BackendError):
-    """A failure that another try may mend.
+    """A failure that another try may overcome.
 
     Args:
-        retry_after: seconds the service asked us to wait, when it said so.
+        retry_after: seconds the service asked us to wait, where it gave a time.
     """
 
     def __init__(

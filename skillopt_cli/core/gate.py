@@ -1,18 +1,22 @@
-"""The gate: accept a candidate only if it scores strictly better on the selection split."""
+"""The gate: accept a candidate by the marks on the selection split, under the chosen policy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 from skillopt_cli.core.score import HARD, Mark, Measured, Metric, Settled
+from skillopt_cli.core.statistics import binomial
 
 EPSILON = 1e-9
+PAIRED_LEVEL = 0.1
+"""Accepted chance that a candidate without effect passes the `paired` policy."""
 
 Verdict = Literal["new_best", "accept", "reject", "indecisive", "no_op", "force_accept"]
+GatePolicy = Literal["strict", "not_worse", "pooled", "paired", "no_regression"]
 ACCEPTING: tuple[Verdict, ...] = ("new_best", "accept", "force_accept")
 
 
@@ -27,7 +31,8 @@ class GateDecision:
         scored, n: candidate tasks scored, and asked for.
         early: whether the measurement was stopped because the verdict was settled.
         fixed, broke: tasks the candidate won that the incumbent lost, and the reverse.
-        beats_best: whether an accepted candidate scored strictly better than the best text.
+        beats_best: whether a candidate accepted by force scored strictly better than the best text.
+        tied: whether it was accepted without being strictly better than the incumbent.
     """
 
     verdict: Verdict
@@ -41,6 +46,7 @@ class GateDecision:
     fixed: tuple[str, ...] = ()
     broke: tuple[str, ...] = ()
     beats_best: bool = False
+    tied: bool = False
 
     @property
     def accepted(self) -> bool:
@@ -49,8 +55,22 @@ class GateDecision:
 
     @property
     def leads(self) -> bool:
-        """Whether the candidate becomes the best skill: accepted by force, only if it is better."""
+        """Whether the candidate becomes the best skill; one accepted by force must be better."""
         return self.verdict == "new_best" or (self.verdict == "force_accept" and self.beats_best)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """A candidate against the incumbent, over the tasks both have a score for.
+
+    Attributes:
+        gain: mean difference of the scores, in [-1, 1].
+        won, lost: tasks on which the candidate scores higher, and lower.
+    """
+
+    gain: float
+    won: int
+    lost: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +81,46 @@ class GateRule:
         min_coverage: share of tasks that must have a score before a gate decides, in [0, 1].
         use_gate: False accepts every candidate, measured all the same; the best measured text
             stays the best.
+        policy: `strict` and `pooled` ask for a higher mean, `pooled` against an incumbent that is
+            measured again in each step; `not_worse` accepts equal means; `no_regression` also asks
+            that no task is lost; `paired` asks for a one-sided sign test below `PAIRED_LEVEL`.
     """
 
     metric: Metric = HARD
     min_coverage: float = 0.9
     use_gate: bool = True
+    policy: GatePolicy = "strict"
+
+    def suffices(self, tally: Tally) -> bool:
+        """Whether a candidate with this tally is good enough."""
+        match self.policy:
+            case "not_worse":
+                return tally.gain >= -EPSILON
+            case "no_regression":
+                return tally.gain > EPSILON and not tally.lost
+            case "paired":
+                chance = math.fsum(binomial(tally.won + tally.lost, 0.5, tally.won))
+                return tally.gain > EPSILON and chance <= PAIRED_LEVEL
+            case "strict" | "pooled":
+                return tally.gain > EPSILON
 
 
 def gate(
-    measured: Measured | Settled, current: Measured, best: Measured, rule: GateRule
+    measured: Measured | Settled,
+    current: Measured,
+    best: Measured,
+    rule: GateRule,
+    *,
+    ties_lead: bool = False,
 ) -> GateDecision:
     """Decide on a candidate. Pure.
 
     Tasks are compared where both texts have a score. `reject` comes first: it is given whenever
-    not even full marks on the unscored tasks would make the candidate strictly better, which is
+    not even full marks on the unscored tasks would make the candidate good enough, which is
     the rule early rejection uses, so both always agree (method, decision 3).
+
+    Args:
+        ties_lead: whether an accepted candidate that equals the best text takes its place.
     """
     metric = rule.metric
     incumbent, best_mean = current.mean(metric), best.mean(metric)
@@ -91,8 +136,8 @@ def gate(
             early=True,
         )
     fixed, broke = _flips(measured.marks, current.marks, metric)
-    verdict = _verdict(measured, current, best, rule)
-    forced_best = verdict == "force_accept" and measured.coverage >= rule.min_coverage
+    verdict = _verdict(measured, current, best, rule, ties_lead)
+    forced_best = verdict == "force_accept" and surpasses(measured, best, rule)
     return GateDecision(
         verdict,
         metric.name,
@@ -103,47 +148,85 @@ def gate(
         n=measured.n,
         fixed=fixed,
         broke=broke,
-        beats_best=forced_best and gain(measured.marks, best.marks, metric) > EPSILON,
+        beats_best=forced_best,
+        tied=verdict in ("accept", "new_best")
+        and gain(measured.marks, current.marks, metric) <= EPSILON,
     )
 
 
-def _verdict(measured: Measured, current: Measured, best: Measured, rule: GateRule) -> Verdict:
+def surpasses(
+    measured: Measured, best: Measured, rule: GateRule, *, ties_lead: bool = False
+) -> bool:
+    """Whether a text measured in full takes the place of the best one.
+
+    Its mean must be higher, and so must its mean on the tasks both have a score for: a text does
+    not win because the tasks it fails broke. With `ties_lead`, neither may be lower.
+    """
+    mean, highest = measured.mean(rule.metric), best.mean(rule.metric)
+    if mean is None or measured.coverage < rule.min_coverage:
+        return False
+    least = -EPSILON if ties_lead else EPSILON
+    higher = highest is None or mean > highest + least
+    return higher and gain(measured.marks, best.marks, rule.metric) > least
+
+
+def _verdict(
+    measured: Measured, current: Measured, best: Measured, rule: GateRule, ties_lead: bool
+) -> Verdict:
     metric = rule.metric
     if not rule.use_gate:
         return "force_accept"
     if measured.skill == current.skill:
         return "no_op"
-    if potential_gain(measured.marks, current.marks, metric) <= EPSILON:
+    if not rule.suffices(potential(measured.marks, current.marks, metric)):
         return "reject"
     if measured.coverage < rule.min_coverage:
         return "indecisive"
-    if gain(measured.marks, current.marks, metric) <= EPSILON:
+    if not rule.suffices(tally(measured.marks, current.marks, metric)):
         return "reject"
-    better_than_best = gain(measured.marks, best.marks, metric) > EPSILON
-    return "new_best" if better_than_best else "accept"
+    leads = surpasses(measured, best, rule, ties_lead=ties_lead)
+    return "new_best" if leads else "accept"
 
 
 def gain(candidate: Mapping[str, Mark], incumbent: Mapping[str, Mark], metric: Metric) -> float:
     """Mean gain over the tasks both have a score for; 0 when there is none."""
-    deltas = [
-        d for t in incumbent if (d := _delta(candidate.get(t), incumbent[t], metric)) is not None
-    ]
-    return math.fsum(deltas) / len(deltas) if deltas else 0.0
+    return tally(candidate, incumbent, metric).gain
 
 
-def potential_gain(
+def tally(candidate: Mapping[str, Mark], incumbent: Mapping[str, Mark], metric: Metric) -> Tally:
+    """The candidate against the incumbent, over the tasks both have a score for."""
+    deltas = (_delta(candidate.get(t), held, metric) for t, held in incumbent.items())
+    return _tallied([delta for delta in deltas if delta is not None])
+
+
+def potential(
     candidate: Mapping[str, Mark], incumbent: Mapping[str, Mark], metric: Metric
-) -> float:
-    """Upper bound of the gain if every task without a candidate score turned out as well as can be.
+) -> Tally:
+    """The tally if every task without a candidate score turned out as well as can be.
 
     An open task may end with full marks or be broken, and so left out; the first is never worse.
     """
-    gains = [
-        _open(metric(held.score)) if (d := _delta(candidate.get(t), held, metric)) is None else d
+    return _tallied([
+        _open(value) if (d := _delta(candidate.get(t), held, metric)) is None else d
         for t, held in incumbent.items()
-        if held.score is not None
-    ]
-    return math.fsum(gains) / len(gains) if gains else 0.0
+        if (value := held.under(metric)) is not None
+    ])
+
+
+def winnable(incumbent: Measured, rule: GateRule) -> bool:
+    """Whether a candidate with full marks on every task would be good enough.
+
+    Under `pooled` it may be, as the incumbent is measured again before it is compared.
+    """
+    if not rule.use_gate or rule.policy == "pooled":
+        return True
+    return rule.suffices(potential({}, incumbent.marks, rule.metric))
+
+
+def _tallied(deltas: Sequence[float]) -> Tally:
+    mean = math.fsum(deltas) / len(deltas) if deltas else 0.0
+    won, lost = sum(d > EPSILON for d in deltas), sum(d < -EPSILON for d in deltas)
+    return Tally(mean, won, lost)
 
 
 def measuring_order(incumbent: Measured, metric: Metric) -> tuple[str, ...]:
@@ -151,9 +234,7 @@ def measuring_order(incumbent: Measured, metric: Metric) -> tuple[str, ...]:
 
     Both parts keep file order. A loss is anything below full marks, or without a mark.
     """
-    lost = [
-        t for t, m in incumbent.marks.items() if (score := m.score) is None or metric(score) < 1.0
-    ]
+    lost = [t for t, m in incumbent.marks.items() if (v := m.under(metric)) is None or v < 1.0]
     losses = set(lost)
     won = [t for t in incumbent.marks if t not in losses]
     return (*lost, *won)
@@ -163,45 +244,61 @@ def measuring_order(incumbent: Measured, metric: Metric) -> tuple[str, ...]:
 class Contest:
     """A candidate's measurement as far as it is known without a gap, in `measuring_order`.
 
-    A fold over marks in that fixed order, so that what it says never depends on which attempt
+    A fold over marks in that fixed order, so that the result never depends on which attempt
     finishes first.
 
     Attributes:
+        rule: what makes a candidate good enough, and under which metric.
         done: marks taken in so far.
         open_gain: summed gain if all later tasks ended with full marks; exact, so that it is the
-            sum of `potential_gain`, in whatever order it came about.
+            sum of `potential`, in whatever order it came about.
         held: the incumbent's summed score over its `counted` scored tasks.
+        won, lost: tasks on which the candidate scores higher, open ones with full marks included,
+            and lower.
     """
 
+    rule: GateRule
     open_gain: Fraction
     held: float
     counted: int
+    won: int
+    lost: int = 0
     done: int = 0
 
     @property
     def settled(self) -> bool:
-        """Whether no outcome of the open tasks can make the candidate strictly better."""
-        return self.counted > 0 and float(self.open_gain) / self.counted <= EPSILON
+        """Whether no outcome of the open tasks can make the candidate good enough."""
+        if not self.counted:
+            return False
+        best = Tally(float(self.open_gain) / self.counted, self.won, self.lost)
+        return not self.rule.suffices(best)
 
     @property
     def bound(self) -> float:
         """The largest mean the candidate can still reach on the incumbent's scored tasks."""
         return (self.held + float(self.open_gain)) / self.counted
 
-    def after(self, mark: Mark, incumbent: Mark, metric: Metric) -> Contest:
+    def after(self, mark: Mark, incumbent: Mark) -> Contest:
         """The contest with the next task's mark. A broken one stays open, as if not yet done."""
-        change = Fraction(0)
-        if mark.score is not None and incumbent.score is not None:
-            held = metric(incumbent.score)
-            change = Fraction(metric(mark.score) - held) - Fraction(_open(held))
-        return replace(self, open_gain=self.open_gain + change, done=self.done + 1)
+        following, metric = replace(self, done=self.done + 1), self.rule.metric
+        value, held = mark.under(metric), incumbent.under(metric)
+        if value is None or held is None:
+            return following
+        delta, most = value - held, _open(held)
+        return replace(
+            following,
+            open_gain=self.open_gain + Fraction(delta) - Fraction(most),
+            won=self.won + (delta > EPSILON) - (most > EPSILON),
+            lost=self.lost + (delta < -EPSILON),
+        )
 
 
-def contest(incumbent: Measured, metric: Metric) -> Contest:
-    """The contest before its first mark. An incumbent with full marks has already won it."""
-    values = [metric(score) for m in incumbent.marks.values() if (score := m.score) is not None]
+def contest(incumbent: Measured, rule: GateRule) -> Contest:
+    """The contest before its first mark. Nothing is strictly better than full marks."""
+    values = [v for m in incumbent.marks.values() if (v := m.under(rule.metric)) is not None]
     open_gain = sum((Fraction(_open(v)) for v in values), Fraction(0))
-    return Contest(open_gain, math.fsum(values), len(values))
+    won = sum(_open(value) > EPSILON for value in values)
+    return Contest(rule, open_gain, math.fsum(values), len(values), won)
 
 
 def _open(held: float) -> float:
@@ -210,9 +307,9 @@ def _open(held: float) -> float:
 
 
 def _delta(candidate: Mark | None, incumbent: Mark, metric: Metric) -> float | None:
-    if candidate is None or candidate.score is None or incumbent.score is None:
-        return None
-    return metric(candidate.score) - metric(incumbent.score)
+    value = None if candidate is None else candidate.under(metric)
+    held = incumbent.under(metric)
+    return None if value is None or held is None else value - held
 
 
 def _flips(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
+from skillopt_cli.core.copies import changed
 from skillopt_cli.core.events import (
     CallFailed,
     CallMade,
@@ -30,7 +31,7 @@ class Spent:
 
     Attributes:
         calls: calls that were answered and so paid for, with an answer that could be used or not.
-        failed: tries that came to nothing, those with an answer of no use included.
+        failed: failed tries, those with an answer of no use included.
         cached_tokens: the part of `prompt_tokens` that came from a service's cache.
         reasoning_tokens: the part of `completion_tokens` that is no part of an answer.
         usd: the price in US dollars.
@@ -86,7 +87,7 @@ class Spent:
         return _sum(self.prompt_tokens, self.completion_tokens)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ledger:
     """All calls of a run so far, over all its processes.
 
@@ -109,7 +110,7 @@ class Ledger:
             return self
         spent, key = Spent.of(event), (event.role, event.stage)
         begun = isinstance(event, CallMade) and begins_rollout(event.role, event.stage, event.turn)
-        return replace(
+        return changed(
             self,
             rows={**self.rows, key: self.rows.get(key, Spent()) + spent},
             total=self.total + spent,
@@ -150,7 +151,7 @@ def begins_rollout(role: Role, stage: str, turn: int) -> bool:
     return role == "target" and stage != PREFLIGHT and turn == 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Worked:
     """Time spent at work by the processes of a run, pauses between them left out.
 
@@ -171,14 +172,14 @@ class Worked:
         if isinstance(fact.event, RunStarted):
             return Worked(self.seconds, fact.time, fact.time)
         if isinstance(fact.event, DriftAllowed):
-            return self  # told by a process that has not begun; the pause before it was no work
+            return self  # from a process that has not begun; the pause before it was no work
         if self.held:
             return self._released(fact.time) if isinstance(fact.event, RunContinued) else self
         held = isinstance(fact.event, RunPaused)
-        return replace(self, latest=fact.time, held=held) if self.began else self
+        return changed(self, latest=fact.time, held=held) if self.began else self
 
     def _released(self, now: float) -> Worked:
-        return replace(self, began=self.began + now - self.latest, latest=now, held=False)
+        return changed(self, began=self.began + now - self.latest, latest=now, held=False)
 
     @property
     def seconds(self) -> float:

@@ -7,9 +7,11 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from skillopt_cli.core.task import Task
+
+T = TypeVar("T")
 
 Scheduler = Literal["constant", "linear", "cosine"]
 RateControl = Literal["fixed", "autonomous", "none"]
@@ -138,3 +140,21 @@ class TrainPlan:
 
 def _rank(seed: int, task_id: str) -> str:
     return hashlib.sha256(f"{seed}\0{task_id}".encode(errors="surrogatepass")).hexdigest()
+
+
+def cut(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    """Consecutive groups of `size`; the last one may be shorter. None for no items."""
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def merging_calls(patches: int, size: int) -> int:
+    """Calls that merge patches in groups of `size`, level by level, until one is left.
+
+    A group of one is left as it is, without a call.
+    """
+    calls = 0
+    while patches > 1:
+        groups = cut(range(patches), size)
+        calls += sum(len(group) > 1 for group in groups)
+        patches = len(groups)
+    return calls

@@ -1,7 +1,7 @@
 """Rewrites: a whole new text from the optimizer, adopted whole or refused with a reason.
 
 A rewrite may do anything to the text outside protected regions and nothing to the regions. What is
-empty, says nothing new or looks cut off is a failed proposal, never a candidate.
+empty, unchanged or apparently cut off is a failed proposal, never a candidate.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from skillopt_cli.core.control_characters import control_in
 from skillopt_cli.core.edits import (
     Candidate,
     Edit,
@@ -34,6 +35,8 @@ def rewrite_fault(skill: SkillDocument, rewritten: SkillDocument) -> str:
     """Why a rewritten text, its regions put back, is no candidate; empty when it is one."""
     if not rewritten.has_instructions:
         return "nothing would be left of the skill"
+    if (control := control_in(rewritten.text)) and not control_in(skill.text):
+        return f"the rewrite holds the control character {control}"
     # What was open before the rewrite is no sign that it was cut short.
     if has_open_fence(rewritten.body) and not has_open_fence(skill.body):
         return "the rewrite has an unclosed code fence"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from skillopt_cli.core.plugin_values import bounded_text, number, text, texts
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Attempt, Task
 
@@ -29,14 +30,18 @@ class Private:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How right an answer is.
+    """How right an answer is. What a plug-in puts in it is converted as in `plugin_values`.
 
     Attributes:
         hard: all or nothing in most benchmarks, in [0, 1].
         soft: partial credit, in [0, 1].
-        feedback: what a person would be told; the only text of a scorer that reflection sees.
+        feedback: an explanation for a person; the only text of a scorer that reflection sees.
         expected: reference answers that may be shown, for *train* tasks, to reflection.
         private: for people only.
+
+    Raises:
+        TypeError: a value can be none of its kind.
+        ValueError: a number is outside [0, 1].
     """
 
     hard: float
@@ -46,9 +51,20 @@ class Score:
     private: Private = field(default_factory=Private)
 
     def __post_init__(self) -> None:
-        for name, value in (("hard", self.hard), ("soft", self.soft)):
+        hard, soft = number(self.hard, "hard score"), number(self.soft, "soft score")
+        for name, value in (("hard", hard), ("soft", soft)):
             if not 0.0 <= value <= 1.0:
                 raise ValueError(f"{name} score {value} is outside [0, 1]")
+        private = self.private
+        if not isinstance(private, Private):
+            private = Private(text(private, "private"))
+        # Frozen for everybody else.
+        put = object.__setattr__
+        put(self, "hard", hard)
+        put(self, "soft", soft)
+        put(self, "feedback", bounded_text(self.feedback, "feedback"))
+        put(self, "expected", texts(self.expected, "expected"))
+        put(self, "private", private)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +76,15 @@ class Metric:
 
     def __call__(self, score: Score) -> float:
         """The score under this metric, in [0, 1]."""
+        return self.mixed(score.hard, score.soft)
+
+    def mixed(self, hard: float, soft: float) -> float:
+        """A hard and a soft score as one number."""
         if self.name == "hard":
-            return score.hard
+            return hard
         if self.name == "soft":
-            return score.soft
-        return (1 - self.weight) * score.hard + self.weight * score.soft
+            return soft
+        return (1 - self.weight) * hard + self.weight * soft
 
 
 HARD = Metric("hard")
@@ -97,12 +117,19 @@ class Mark:
     soft: float | None
 
     @property
-    def score(self) -> Score | None:
-        """The mark as a score, None when the attempt was broken."""
-        return None if self.hard is None or self.soft is None else Score(self.hard, self.soft)
+    def broken(self) -> bool:
+        """Whether no attempt gave a score."""
+        return self.hard is None or self.soft is None
+
+    def under(self, metric: Metric) -> float | None:
+        """The score under a metric, in [0, 1]; None when the attempt was broken."""
+        if self.hard is None or self.soft is None:
+            return None
+        return metric.mixed(self.hard, self.soft)
 
 
 BROKEN = Mark(None, None)
+FULL = Mark(1.0, 1.0)
 
 
 def mark(score: Score | None) -> Mark:
@@ -110,15 +137,33 @@ def mark(score: Score | None) -> Mark:
     return BROKEN if score is None else Mark(score.hard, score.soft)
 
 
+def _pooled(mean: Mark, fresh: Mark, draws: int) -> Mark:
+    """The mean of `draws` marks and a fresh one; a broken one counts for nothing."""
+    if mean.hard is None or mean.soft is None or fresh.hard is None or fresh.soft is None:
+        return fresh if mean.hard is None else mean
+    hard = (mean.hard * draws + fresh.hard) / (draws + 1)
+    soft = (mean.soft * draws + fresh.soft) / (draws + 1)
+    return Mark(hard, soft)
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """A skill and its marks, one per task of a split, in file order.
 
     Made only by `stages.measure`: a score never travels without the text it was measured on.
+
+    Attributes:
+        draws: measurements that the marks are the means of.
     """
 
     skill: SkillDocument
     marks: Mapping[str, Mark] = field(default_factory=dict)
+    draws: int = 1
+
+    def pooled(self, again: Measured) -> Measured:
+        """The mean of each task's marks over all draws, with one more measurement of the text."""
+        marks = {t: _pooled(m, again.marks[t], self.draws) for t, m in self.marks.items()}
+        return Measured(self.skill, marks, self.draws + 1)
 
     @property
     def n(self) -> int:
@@ -145,9 +190,9 @@ class Measured:
         """Mean soft score."""
         return self.mean(SOFT)
 
-    def mean(self, metric: Callable[[Score], float] = HARD) -> float | None:
+    def mean(self, metric: Metric = HARD) -> float | None:
         """Mean over scored tasks; None when nothing was scored."""
-        values = [metric(s) for m in self.marks.values() if (s := m.score) is not None]
+        values = [v for m in self.marks.values() if (v := m.under(metric)) is not None]
         return math.fsum(values) / len(values) if values else None
 
 

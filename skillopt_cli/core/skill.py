@@ -8,16 +8,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from skillopt_cli.core.companion_files import SKILL_FILE, Folder
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.folder import SKILL_FILE, Folder
+from skillopt_cli.core.front_matter import fault_of_metadata, front_matter
+from skillopt_cli.core.worked_examples import without_marks
 
 SLOW_UPDATE = "SLOW_UPDATE"
 APPENDIX = "APPENDIX"
 FRONT_MATTER = "FRONT_MATTER"
 
 MARKER = re.compile(r"<!--\s*(SLOW_UPDATE|APPENDIX)_(START|END)\s*-->")
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-
 _PAIR = re.compile(
     r"<!--\s*(SLOW_UPDATE|APPENDIX)_START\s*-->"
     r"(?:(?!<!--\s*(?:SLOW_UPDATE|APPENDIX)_(?:START|END)\s*-->).)*"
@@ -39,7 +39,7 @@ class Region:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing but white space stands between the markers."""
+        """Whether there is nothing but white space between the markers."""
         return not self.inner.strip()
 
 
@@ -47,7 +47,7 @@ class Region:
 class SkillDocument:
     """A Markdown skill, alone or in a folder. Immutable; equal when all they hold is.
 
-    Protected regions (method, section 1) are the YAML front matter at the very start and the
+    Protected regions (method, section 1) are the YAML front matter at the very top and the
     stretches between `<!-- SLOW_UPDATE_START/END -->` and `<!-- APPENDIX_START/END -->`. The files
     of a folder have none.
 
@@ -73,9 +73,10 @@ class SkillDocument:
 
     @property
     def title(self) -> str:
-        """Its first line that says something, in plain letters; empty where none does."""
-        rest = MARKER.sub("", _FRONT_MATTER.sub("", self.text, count=1))
-        lines = (line.strip().lstrip("#").strip() for line in rest.splitlines())
+        """Its first line with content, in plain letters; empty where none has any."""
+        front = front_matter(self.text)
+        rest = MARKER.sub("", self.text[front.end if front else 0 :])
+        lines = (line.strip().lstrip("#").strip("-*_ \t") for line in rest.splitlines())
         return next(filter(None, lines), "")[:_LONGEST_TITLE]
 
     @property
@@ -91,11 +92,11 @@ class SkillDocument:
             DataError: markers are unbalanced, nested or repeated.
         """
         found: list[Region] = []
-        front = _FRONT_MATTER.match(self.text)
+        front = front_matter(self.text)
         if front:
-            found.append(Region(FRONT_MATTER, 0, front.end(), front.group()))
+            found.append(Region(FRONT_MATTER, 0, front.end, self.text[: front.end]))
         opened: re.Match[str] | None = None
-        for marker in MARKER.finditer(self.text, front.end() if front else 0):
+        for marker in MARKER.finditer(self.text, front.end if front else 0):
             name, edge = marker.groups()
             if edge == "START" and opened is None:
                 opened = marker
@@ -123,23 +124,36 @@ class SkillDocument:
 
     @property
     def sent(self) -> SkillDocument:
-        """What the target reads: the document without *empty* protected regions.
+        """What the target reads: without *empty* protected regions and marks of worked examples.
 
         A document that merely gained an empty region is the same instruction, so rollout keys
         use this text's digest (method, decision 5). It ends with exactly one line break. The files
         of a folder stay as they are.
         """
         empty = tuple(r for r in self.regions if r.empty and r.name != FRONT_MATTER)
-        text = _cut(self.text, empty).rstrip("\n")
+        text = without_marks(_cut(self.text, empty)).rstrip("\n")
         return replace(self, text=f"{text}\n" if text else "")
+
+    def shipped(self, original: str | None = None) -> str:
+        """The text to take away: what regions hold stays as plain text, every mark of ours goes.
+
+        Args:
+            original: the text that was trained. It is returned byte for byte where the training
+                changed nothing but marks and the line ends at the very end.
+        """
+        plain = _unmarked(self)
+        if original is None:
+            return plain
+        same = plain.rstrip("\r\n") == _unmarked(SkillDocument(original)).rstrip("\r\n")
+        return original if same else plain
 
     @property
     def has_instructions(self) -> bool:
-        """Whether anything but white space stands outside the protected regions."""
+        """Whether there is anything but white space outside the protected regions."""
         return bool(self.body.strip())
 
     def region(self, name: str) -> str | None:
-        """What stands in a region, without markers and surrounding blank lines; None without it."""
+        """The content of a region, without markers and surrounding blank lines; None without it."""
         return next((r.inner.strip("\n") for r in self.regions if r.name == name), None)
 
     def with_region(self, name: str, inner: str) -> SkillDocument:
@@ -165,6 +179,24 @@ class SkillDocument:
         return self.text
 
 
+def _unmarked(skill: SkillDocument) -> str:
+    """The text without region markers, empty regions and marks of worked examples."""
+    text = skill.text
+    for region in reversed([r for r in skill.regions if r.name != FRONT_MATTER]):
+        above, below = text[: region.start], text[region.end :]
+        if region.empty:
+            # Of the blank lines on both sides, those on one are left.
+            kept, lead = above.rstrip("\r\n"), _blank_lines(below, 0)
+            gap = max(above[len(kept) :], lead, key=len) if below.strip() else lead
+            text = kept + (gap if kept else "") + below[len(lead) :]
+        else:
+            text = above + region.inner.strip("\r\n") + below
+    # In rounds: joined pieces may form a mark.
+    while (cut := MARKER.sub("", without_marks(text))) != text:
+        text = cut
+    return text
+
+
 def taught_text(skill: SkillDocument) -> str:
     """What a target reads that cannot open files: the text, then each text file under its path."""
     taught = skill.text
@@ -175,11 +207,11 @@ def taught_text(skill: SkillDocument) -> str:
 
 
 def restored(original: SkillDocument, text: str) -> SkillDocument:
-    """A rewritten `text` in which the protected regions of `original` stand byte for byte.
+    """A rewritten `text` in which the protected regions of `original` are kept byte for byte.
 
     Whatever the rewrite did to them (dropped, altered, repeated, moved, cut in half), they come
-    back once each, in their order: before or behind the body where they stood there, else below
-    the line they stood below, else at the end. Text that only repeats a region outside goes.
+    back once each, in their order: before or behind the body where they were there, else below
+    the line above them, else at the end. Text that only repeats a region outside goes.
     """
     if text == original.text:
         return original
@@ -201,7 +233,7 @@ def restored(original: SkillDocument, text: str) -> SkillDocument:
 
 
 def _freed(original: SkillDocument, text: str, *, has_front: bool) -> str:
-    """What a rewrite says outside regions. In rounds: pieces that come together may be a marker."""
+    """The text of a rewrite outside regions. In rounds: joined pieces may form a marker."""
     known = original.body
     repeats = [
         re.compile(rf"^[ \t]*{re.escape(said)}[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
@@ -213,9 +245,10 @@ def _freed(original: SkillDocument, text: str, *, has_front: bool) -> str:
         for repeat in repeats:
             freed = repeat.sub("", freed)
         start = freed.lstrip() if has_front else freed
-        if found := _FRONT_MATTER.match(start):
+        found = front_matter(start)
+        if found or fault_of_metadata(start):
             # Without front matter in the original, a block between rules is text like any other.
-            freed = start[found.end() if has_front else start.index("\n") + 1 :]
+            freed = start[found.end if found and has_front else start.index("\n") + 1 :]
         if freed == text:
             return text
         text = freed
@@ -227,7 +260,7 @@ def _cut_markers(text: str) -> str:
 
 
 def _place(above: str, below: str, body: str) -> int:
-    """Where in the new `body` a region belongs that stood between two stretches of the old one."""
+    """Where in the new `body` a region belongs that was between two stretches of the old one."""
     if not below.strip():
         return len(body)
     if not above.strip():
@@ -238,7 +271,7 @@ def _place(above: str, below: str, body: str) -> int:
 
 
 def _stacked(head: str, text: str, region: Region) -> str:
-    """`head` and below it a region of `text`, with the blank lines that stood around it there."""
+    """`head` and below it a region of `text`, with the blank lines that surrounded it there."""
     above, head = text[: region.start], head.rstrip()
     gap = above[len(above.rstrip()) :]
     lead = "" if not head else gap if "\n" in gap else "\n\n"
@@ -246,12 +279,12 @@ def _stacked(head: str, text: str, region: Region) -> str:
 
 
 def _unled(text: str, head: str) -> str:
-    """The text without blank lines at its start, if something stands before it."""
+    """The text without blank lines at its start, if something comes before it."""
     return text.removeprefix(_blank_lines(text, 0)) if head else text
 
 
 def _blank_lines(text: str, at: int) -> str:
-    """The line end and the blank lines at a place; empty when text stands there."""
+    """The line end and the blank lines at a place; empty where there is text."""
     found = _BLANK_LINES.match(text, at)
     return found.group() if found else ""
 

@@ -1,7 +1,7 @@
 """What a person asked of a run that still counts: a fold over its facts. Pure.
 
 Vetoes and hints name the step they are for, so a step that is done again, after a kill, meets the
-same ones. A pause ends with its process: whoever takes a run up wants it to go on.
+same ones. A pause ends with its process: a person who resumes a run wants it to go on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from skillopt_cli.core.events import (
     RunFinished,
     RunPaused,
     RunStarted,
-    Stamped,
     StopRequested,
 )
 from skillopt_cli.core.events.control import PausePoint
@@ -48,14 +47,6 @@ class Steering:
     stopping: bool = False
     hints: tuple[HintGiven, ...] = ()
     vetoes: tuple[EditVetoed, ...] = ()
-
-    @classmethod
-    def of(cls, facts: Iterable[Stamped]) -> Steering:
-        """What a log tells."""
-        steering = cls()
-        for fact in facts:
-            steering = steering.after(fact.event)
-        return steering
 
     def after(self, event: RunEvent) -> Steering:
         """The steering once `event` is heard."""
@@ -107,7 +98,7 @@ def struck(
 ) -> tuple[tuple[Edit, ...], tuple[EditOutcome, ...]]:
     """The edits that are left, and the outcomes of those struck out.
 
-    A veto means one edit at one place. Where another stands there now, as under changed
+    A veto means one edit at one place. Where another edit is there now, as under changed
     conditions, it strikes nothing out.
     """
     by_place = {veto.number: veto for veto in vetoes}

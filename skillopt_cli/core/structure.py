@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 from urllib.parse import unquote
 
-from skillopt_cli.core.folder import SKILL_FILE, excess
+from skillopt_cli.core.companion_files import SKILL_FILE, excess
 from skillopt_cli.core.skill import FRONT_MATTER, SkillDocument
 
 Language = Literal["python", "json", "yaml", "shell"]

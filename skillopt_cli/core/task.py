@@ -5,21 +5,30 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
 
 from skillopt_cli.core.episode import Episode, ToolCall
+from skillopt_cli.core.errors import DataError
+from skillopt_cli.core.plugin_values import instance, json_values, text, whole
 
 Split = Literal["train", "selection", "test"]
 SPLITS: tuple[Split, ...] = ("train", "selection", "test")
 
 Ending = Literal["answered", "gave_up", "broken"]
+ENDINGS: tuple[Ending, ...] = get_args(Ending)
 
-CUT_SHORT = "the answer was cut at max_completion_tokens before any text"
+MessageRole = Literal["system", "user", "assistant", "tool"]
+ROLES: tuple[MessageRole, ...] = get_args(MessageRole)
+
+CUT_SHORT = "the answer was cut at max_completion_tokens before any text; raise that limit"
 """`Attempt.error` where a model gave up because it had used up its tokens, as reasoning may."""
+NO_ANSWER = "the reply held a thought and no answer; raise max_completion_tokens if that recurs"
+"""`Attempt.error` where nothing came after a thought."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
     """One task of a benchmark.
 
@@ -33,10 +42,21 @@ class Task:
     kind: str
     data: Mapping[str, Any]
 
-    @property
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", text(self.id, "a task's id"))
+        object.__setattr__(self, "kind", text(self.kind, "a task's kind"))
+        instance(self.data, Mapping, "a task's data")
+
+    @cached_property
     def digest(self) -> str:
         """Hex SHA-256 of kind and data: two tasks with one digest ask the same thing."""
-        content = json.dumps([self.kind, dict(self.data)], sort_keys=True, ensure_ascii=False)
+        try:
+            content = json.dumps([self.kind, dict(self.data)], sort_keys=True, ensure_ascii=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise DataError(
+                f"the record of task `{self.id}` holds what JSON cannot: {error}",
+                "have the benchmark make tasks of texts, numbers, lists and objects",
+            ) from None
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -56,7 +76,7 @@ class Image:
         path: where its bytes are read when it is sent.
         media_type: such as "image/png".
         digest: hex SHA-256 of the bytes, which is what identifies it.
-        detail: how closely a service shall look, where it can be told.
+        detail: how closely a service looks, where it accepts a setting.
     """
 
     path: str
@@ -97,7 +117,7 @@ class Brief:
         role: one line on who the target is and what it does.
         sections: the task itself, in reading order.
         answer_format: how a chat target marks its final answer; completions use the cue.
-        answer_cue: what stands before the answer in a completion, such as "Answer".
+        answer_cue: what precedes the answer in a completion, such as "Answer".
         images: shown to targets that offer "images"; see `Message`.
         tools: functions a target that offers "tools" may call.
         max_turns: replies at most, from 1.
@@ -140,11 +160,11 @@ class Message:
         images: pictures of a user's turn. The n-th one follows the mark `[image n]` in the text,
             or the whole text where that has no such mark.
         tool_calls: what an assistant's turn asks for.
-        call_id: which wish a turn of role "tool" answers.
-        failed: whether such a turn tells of a failure; known of agents' programs only.
+        call_id: which call a turn of role "tool" answers.
+        failed: whether such a turn reports a failure; known of agents' programs only.
     """
 
-    role: Literal["system", "user", "assistant", "tool"]
+    role: MessageRole
     content: str
     images: tuple[Image, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
@@ -183,6 +203,27 @@ class Usage:
         )
 
 
+def _usage(given: object) -> Usage:
+    """A plug-in's account of what a call took, in whole numbers."""
+    if given is None:
+        return Usage()
+    usage: Usage = instance(given, Usage, "the usage")
+    found: dict[str, Any] = {}
+    for each in fields(usage):
+        value = getattr(usage, each.name)
+        found[each.name] = value if value is None else whole(value, f"the usage's {each.name}")
+    return Usage(**found)
+
+
+def _message(given: object) -> Message:
+    """A plug-in's message, whose role is known."""
+    message: Message = instance(given, Message, "a message")
+    if message.role not in ROLES:
+        raise TypeError(f"a message's role {message.role!r} is none of {', '.join(ROLES)}")
+    calls = tuple(instance(call, ToolCall, "a message's tool call") for call in message.tool_calls)
+    return replace(message, content=text(message.content, "a message"), tool_calls=calls)
+
+
 def _sum(a: int | None, b: int | None) -> int | None:
     return None if a is None and b is None else (a or 0) + (b or 0)
 
@@ -198,7 +239,7 @@ class Attempt:
         skill_loaded: whether an agent's program brought the skill before its model; None where that
             cannot be known, or there was no skill.
         outcome: what it left behind beside its answer, for the scorer; JSON values.
-        trace: what an agent's program told of its work, as it told it; kept beside the attempt for
+        trace: an agent's program's own report of its work, unchanged; kept beside the attempt for
             people, never journaled.
     """
 
@@ -210,6 +251,28 @@ class Attempt:
     skill_loaded: bool | None = None
     outcome: Mapping[str, Any] = field(default_factory=dict)
     trace: str = field(default="", compare=False)
+
+    def checked(self) -> Attempt:
+        """The attempt with its values converted as in `plugin_values`.
+
+        Raises:
+            TypeError: a value can be none of its kind, or could not be read back from a journal.
+        """
+        if self.ending not in ENDINGS:
+            raise TypeError(f"an attempt's ending {self.ending!r} is none of {', '.join(ENDINGS)}")
+        messages = tuple(_message(message) for message in self.messages)
+        if self.skill_loaded is not None:
+            instance(self.skill_loaded, bool, "an attempt's skill_loaded")
+        return Attempt(
+            text(self.answer, "an attempt's answer"),
+            messages,
+            _usage(self.usage),
+            self.ending,
+            " ".join(text(self.error, "an attempt's error").split()),
+            self.skill_loaded,
+            json_values(self.outcome, "an attempt's outcome") if self.outcome else {},
+            text(self.trace, "an attempt's trace"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +287,16 @@ class ChatRequest:
         turn: position in an episode, from 0.
         tools: functions the model may ask for.
         tool_choice: "auto", "required", "none", or the name of the one tool to use.
+        asks_thoughts: whether the format of the answer has thoughts in it, which then stay in the
+            text of the reply; no part of the request's identity.
         wire: a request that another program wrote, to be passed on as it is: lines of headers, an
-            empty line, the body. Then `messages` only say which request it is, so that it finds its
+            empty line, the body. Then `messages` only identify the request, so that it finds its
             answer again though the program writes other paths and times each time; no part of the
             request's identity.
+        shared: where the text ends that further requests are expected to begin with as well: that
+            many characters of the first user message, with everything before it; None for no such
+            text. Only for services that store prompts on request; no part of the identity.
+        continues: whether the next request is expected to be this one and more; likewise.
     """
 
     messages: tuple[Message, ...]
@@ -238,7 +307,10 @@ class ChatRequest:
     turn: int = 0
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
+    asks_thoughts: bool = field(default=False, compare=False)
     wire: str = field(default="", compare=False)
+    shared: int | None = field(default=None, compare=False)
+    continues: bool = field(default=False, compare=False)
 
     @property
     def identity(self) -> str:
@@ -274,7 +346,7 @@ def _identity(message: Message) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """What a service says with an answer about its own limits; None for what it does not say.
+    """A service's limits, as reported with an answer; None for what it does not report.
 
     Attributes:
         requests, tokens: how many are allowed per window of the service's choice.
@@ -298,7 +370,7 @@ class ChatReply:
         finish: "length" when the answer was cut at the token limit, "tool_calls" when the model
             waits for tools, else "stop" or what the service calls it.
         wire: the whole body, JSON or server-sent events, of the answer to a request that had one.
-        limits: news for whoever paces the calls; no part of the answer, never journaled.
+        limits: for the rate limiter; no part of the answer, never journaled.
     """
 
     text: str
@@ -307,3 +379,19 @@ class ChatReply:
     tool_calls: tuple[ToolCall, ...] = ()
     wire: str = ""
     limits: RateLimits | None = field(default=None, compare=False)
+
+    def checked(self) -> ChatReply:
+        """The reply with its values converted as in `plugin_values`.
+
+        Raises:
+            TypeError: a value can be none of its kind.
+        """
+        calls = tuple(instance(call, ToolCall, "a reply's tool call") for call in self.tool_calls)
+        return replace(
+            self,
+            text=text(self.text, "a reply's text"),
+            usage=_usage(self.usage),
+            finish=text(self.finish, "a reply's finish"),
+            tool_calls=calls,
+            wire=text(self.wire, "a reply's wire"),
+        )

@@ -1,4 +1,4 @@
-"""The bus: stamps each fact with number and time, and tells everyone in order."""
+"""The event bus: stamps each fact with number and time, and passes it on in order."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.core.events import RunEvent, Stamped, SubscriberDropped
+from skillopt_cli.core.secrets import Hide, hidden
 
 
 @dataclass(frozen=True, slots=True)
 class Subscriber:
-    """Someone who is told every fact. `name` is what the log says of one that failed."""
+    """A receiver of every fact. `name` is how the log calls one that failed."""
 
     name: str
     hear: Callable[[Stamped], None]
@@ -26,6 +27,7 @@ class Bus:
     Args:
         clock: Unix time in seconds.
         first_number: number of the next fact; one more than the last one in the log.
+        hide: returns a text without any secret in it: errors have the words of foreign code.
     """
 
     def __init__(
@@ -34,19 +36,21 @@ class Bus:
         observers: Sequence[Subscriber],
         clock: Callable[[], float],
         first_number: int = 1,
+        hide: Hide = str,
     ) -> None:
         self._collaborators = tuple(collaborators)
         self._observers = list(observers)
         self._clock = clock
         self._next = first_number
+        self._hide = hide
 
     def emit(self, event: RunEvent) -> None:
-        """Tell everyone that `event` happened.
+        """Pass `event` on to all subscribers.
 
         Raises:
             Exception: whatever a collaborator raised; those after it do not hear the fact.
         """
-        fact = Stamped(self._next, self._clock(), event)
+        fact = Stamped(self._next, self._clock(), hidden(event, self._hide))
         self._next += 1
         for collaborator in self._collaborators:
             collaborator.hear(fact)

@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from skillopt_cli.backends.budget import Budget
-from skillopt_cli.backends.doors import Doors
+from skillopt_cli.backends.middleware.budget import Budget
+from skillopt_cli.backends.rate_limiter.stop_gate import StopGate
+from skillopt_cli.config.declarations import live_settings
 from skillopt_cli.config.layers import Strength, leaf_layer, resolve
 from skillopt_cli.control import commands
-from skillopt_cli.control.commands import Answer, Command
-from skillopt_cli.core.caps import FLAGS
+from skillopt_cli.control.commands import Command, ControlReply
+from skillopt_cli.core.caps import CAPS, cap_flag
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import (
@@ -27,17 +28,15 @@ from skillopt_cli.core.events import (
     StopRequested,
 )
 from skillopt_cli.core.events.control import PausePoint
+from skillopt_cli.core.formatting import count
 from skillopt_cli.core.steering import Steering
-from skillopt_cli.core.words import count
 from skillopt_cli.ports import Emit
 
 CONCURRENCY = "run.max_concurrency"
-SETTABLE = (CONCURRENCY, *(f"run.{name}" for name in FLAGS))
-"""What may be changed while a run works."""
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class RunPosition:
     """What of a run's plan decides which commands make sense.
 
     Attributes:
@@ -52,7 +51,7 @@ class Course:
 
 
 @dataclass(frozen=True, slots=True)
-class Levers:
+class RunControls:
     """What a controller acts on.
 
     Attributes:
@@ -62,7 +61,7 @@ class Levers:
     """
 
     emit: Emit
-    doors: Doors
+    stop_gate: StopGate
     budget: Budget
     ceiling: int
     limit: Callable[[int], None] = lambda ceiling: None
@@ -72,20 +71,20 @@ class Levers:
 class Controller:
     """A `Control` that people give commands to. Every command that alters something is a fact.
 
-    The fact is stated before the command takes effect and before it is answered, so what a person
-    was told has been done is in the log, and a run taken up after a kill does it as well.
+    The fact is stated before the command takes effect and before it is answered, so every answered
+    command is in the log, and a run that is resumed after a kill follows it as well.
 
     Args:
         steering: what was asked of earlier processes of the run.
     """
 
-    def __init__(self, levers: Levers, course: Course, steering: Steering) -> None:
-        self._levers = levers
-        self._course = course
+    def __init__(self, controls: RunControls, position: RunPosition, steering: Steering) -> None:
+        self._controls = controls
+        self._position = position
         self._steering = steering.at_rest
-        self._ceiling = levers.ceiling
-        self._step = course.done
-        self._reflected = course.done
+        self._ceiling = controls.ceiling
+        self._step = position.done
+        self._reflected = position.done
         self._edits: tuple[Edit, ...] = ()
         self._news = asyncio.Event()
         self._end: Callable[[], object] = lambda: None
@@ -96,7 +95,7 @@ class Controller:
 
     def stop(self) -> None:
         """Begin no more calls, and end the run when none is in flight."""
-        self._levers.doors.close(self._end)
+        self._controls.stop_gate.close(self._end)
 
     def hints(self, step: int) -> tuple[str, ...]:
         """The hints for a step's reflection, which begins now; later ones are for the next step."""
@@ -114,7 +113,7 @@ class Controller:
         self._edits = ()
         return self._steering.vetoes_of(step)
 
-    def carry_out(self, command: Command) -> Answer:
+    def carry_out(self, command: Command) -> ControlReply:
         """Do what a command asks.
 
         Raises:
@@ -136,19 +135,19 @@ class Controller:
             case commands.Hint(text=text):
                 said = self._hint(text)
         steering = self._steering
-        return Answer(
+        return ControlReply(
             said=said,
             pid=os.getpid(),
-            in_flight=self._levers.doors.inside,
+            in_flight=self._controls.stop_gate.inside,
             paused=steering.paused,
             planned=steering.planned,
             stopping=steering.stopping,
             max_concurrency=self._ceiling,
-            caps={cap.name: cap.limit for cap in self._levers.budget.caps},
+            caps={cap.name: cap.limit for cap in self._controls.budget.caps},
         )
 
     def _tell(self, event: RunEvent) -> None:
-        self._levers.emit(event)
+        self._controls.emit(event)
         self._steering = self._steering.after(event)
 
     def _pause(self, at: PausePoint) -> str:
@@ -163,26 +162,26 @@ class Controller:
             raise UsageError(
                 "a pause is planned already", "`skillopt ctl RUN resume --at edits` takes it back"
             )
-        if not self._course.total:
+        if not self._position.total:
             raise UsageError("an evaluation chooses no edits", "pause it as it is")
         self._tell(PausePlanned())
         return "the run will pause when the next edits are chosen"
 
     def _hold(self, at: PausePoint) -> None:
         self._tell(RunPaused(self._step, at))
-        self._levers.doors.hold()
-        self._levers.budget.hold()
+        self._controls.stop_gate.hold()
+        self._controls.budget.hold()
 
     def _resume(self, at: PausePoint) -> str:
         if at == "edits" or self._steering.paused is None:
             if not self._steering.planned:
                 what = "no pause is planned" if at == "edits" else "the run is not paused"
-                raise UsageError(what, "`skillopt ctl RUN status` says how it stands")
+                raise UsageError(what, "`skillopt ctl RUN status` shows its state")
             self._tell(PauseDropped())
             return "the planned pause is taken back"
         self._tell(RunContinued())
-        self._levers.budget.go_on()
-        self._levers.doors.release()
+        self._controls.budget.go_on()
+        self._controls.stop_gate.release()
         self._news.set()
         return "the run goes on"
 
@@ -190,40 +189,39 @@ class Controller:
         if not self._steering.stopping:
             self._tell(StopRequested())
             self.stop()
-        return f"stopping: {count(self._levers.doors.inside, 'call')} in flight may finish"
+        return f"stopping: {count(self._controls.stop_gate.inside, 'call')} in flight may finish"
 
     def _set(self, key: str, value: str) -> str:
         key = key.strip().replace("-", "_")
-        if key not in SETTABLE:
+        if key not in (live := live_settings()):
             raise UsageError(
-                f"`{key}` cannot be changed while the run works",
-                f"these can: {', '.join(SETTABLE)}",
+                f"`{key}` cannot be changed while the run works", f"these can: {', '.join(live)}"
             )
         layer = leaf_layer("ctl", key, value, Strength.FLAG)
         name = key.removeprefix("run.")
         wanted = getattr(resolve([layer]).config.run, name)
-        if name in FLAGS:
+        if name in CAPS:
             before = self._cap_now(name)
             self._check_counts(name, wanted)
             self._tell(SettingChanged(key, before, wanted))
-            self._levers.budget.cap(name, wanted)
+            self._controls.budget.cap(name, wanted)
             return f"{key} is {'lifted' if wanted is None else f'{wanted:.10g}'} now"
         self._tell(SettingChanged(key, self._ceiling, wanted))
         self._ceiling = wanted
-        self._levers.limit(wanted)
+        self._controls.limit(wanted)
         return f"{key} is {wanted} now"
 
     def _cap_now(self, name: str) -> float | None:
-        budget = self._levers.budget
+        budget = self._controls.budget
         if budget.reached is not None:
             raise UsageError(
                 f"{budget.reached} was reached, the run is ending",
-                f"`skillopt resume RUN {FLAGS[budget.reached.name]} N` goes on up to a higher N",
+                f"`skillopt resume RUN {cap_flag(budget.reached.name)} N` goes on up to a higher N",
             )
         return next((cap.limit for cap in budget.caps if cap.name == name), None)
 
     def _check_counts(self, name: str, limit: float | None) -> None:
-        total = self._levers.budget.use.ledger.total
+        total = self._controls.budget.use.ledger.total
         unknown = {"max_usd": total.unpriced, "max_tokens": total.silent}.get(name, 0)
         if limit is not None and unknown:
             raise UsageError(
@@ -250,9 +248,9 @@ class Controller:
 
     def _hint(self, text: str) -> str:
         step = self._reflected + 1
-        if not self._course.asks:
+        if not self._position.asks:
             raise UsageError("nobody would read the hint: this run's optimizer is no model")
-        if step > self._course.total:
+        if step > self._position.total:
             raise UsageError("nobody would read the hint: no reflection is left in this run")
         text = self._clean(text, "hint")
         if not text:
@@ -263,11 +261,11 @@ class Controller:
     def _clean(self, text: str, what: str) -> str:
         """The text on one line."""
         line = " ".join(text.split())
-        if self._levers.hide(line) != line:
+        if self._controls.hide(line) != line:
             raise UsageError(f"the {what} holds a key", "keys stay in environment variables")
         return line
 
 
-def unstated(steering: Iterable[RunEvent], known: Steering) -> tuple[RunEvent, ...]:
+def missing_steering(steering: Iterable[RunEvent], known: Steering) -> tuple[RunEvent, ...]:
     """The facts of a recorded run's steering that a log lacks."""
     return tuple(fact for fact in steering if fact not in known.lasting)

@@ -3,39 +3,51 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from skillopt_cli.core.errors import Indecisive
-from skillopt_cli.core.events import CheckpointSaved, DriftAllowed, RolloutFinished, RunStarted
+from skillopt_cli.core.events import RolloutFinished, RunStarted
 from skillopt_cli.core.gate import EPSILON, gain
-from skillopt_cli.core.score import Measured, mark
+from skillopt_cli.core.repeats import Repeated
+from skillopt_cli.core.score import Mark, Measured, mark
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import Split
-from skillopt_cli.engine.facts import baseline_measured, test_measured
-from skillopt_cli.stages import Run, measure, measure_test
+from skillopt_cli.engine.early_work import begin_first_rollout
+from skillopt_cli.engine.event_builders import baseline_measured, test_measured
+from skillopt_cli.stages import (
+    Run,
+    begin_tests,
+    measure,
+    measure_paired,
+    measure_seed,
+    measure_test,
+    prune,
+)
 from skillopt_cli.stages.attempts import rollout_key
 
 
-async def measure_baseline(run: Run, seed: SkillDocument) -> Measured:
-    """The seed skill's marks on the selection split.
+async def measure_baseline(
+    run: Run, seed: SkillDocument, seen: Callable[[Mapping[str, Mark]], None] = lambda marks: None
+) -> Measured:
+    """The seed skill's marks on the selection split; `seen` hears them as they come.
 
     Raises:
         Indecisive: too few of its attempts could be scored to compare anything with it.
     """
-    baseline = await measure(run, seed, "selection")
+    baseline = await measure_seed(run, seed, seen)
+    # Runs of a sweep that wait for it look for its attempts in the shared cache.
+    await run.store.flush()
     run.emit(baseline_measured(run, baseline))
     return _comparable(run, baseline, "baseline")
 
 
-def drifted(run: Run) -> bool:
-    """Whether changed conditions were allowed since the last checkpoint."""
-    found = False
-    for fact in run.store.facts():
-        if isinstance(fact.event, DriftAllowed | CheckpointSaved):
-            found = isinstance(fact.event, DriftAllowed)
-    return found
+async def untrained(run: Run, seed: SkillDocument) -> TrainState:
+    """The state before the first step, which begins beside; raises as `measure_baseline`."""
+    baseline = await measure_baseline(run, seed, partial(begin_first_rollout, run, seed))
+    return TrainState(current=baseline, best=baseline)
 
 
 async def measured_again(run: Run, seed: SkillDocument, state: TrainState) -> TrainState:
@@ -55,8 +67,8 @@ async def measured_again(run: Run, seed: SkillDocument, state: TrainState) -> Tr
     current = await again("current", state.current.skill)
     same = state.best.skill == state.current.skill
     best = current if same else await again("best", state.best.skill)
-    await measure_baseline(run, seed)
-    return replace(state, current=current, best=best)
+    baseline = await measure_baseline(run, seed)
+    return state.measured_again(baseline, current, best, run.rule)
 
 
 def _comparable(run: Run, measured: Measured, what: str) -> Measured:
@@ -65,7 +77,7 @@ def _comparable(run: Run, measured: Measured, what: str) -> Measured:
         raise Indecisive(
             f"only {measured.scored} of {measured.n} {what} attempts could be scored"
             f" (evaluation.min_coverage is {run.rule.min_coverage:g}){most_often(run)}",
-            "mend the cause of the broken attempts, then resume: they are tried again",
+            "remove the cause of the broken attempts, then resume: they are tried again",
         )
     return measured
 
@@ -86,6 +98,9 @@ def beats(run: Run, measured: Measured, seed: SkillDocument) -> bool:
 
 async def measure_arms(run: Run, arms: Mapping[str, SkillDocument]) -> dict[str, Measured]:
     """Marks of each named skill on the test split; equal texts are measured once."""
+    texts = [skill.sent.digest for skill in arms.values()]
+    firsts = {label for place, label in enumerate(arms) if texts.index(texts[place]) == place}
+    begin_tests(run, {label: skill for label, skill in arms.items() if label in firsts})
     by_text: dict[str, Measured] = {}
     results: dict[str, Measured] = {}
     for label, skill in arms.items():
@@ -105,6 +120,30 @@ async def evaluate(run: Run, skill: SkillDocument, split: Split) -> Measured:
     measured = await measure(run, skill, split)
     run.emit(test_measured(split, measured))
     return measured
+
+
+async def evaluate_arms(
+    run: Run, arms: Mapping[str, SkillDocument], split: Split, repeats: int = 1
+) -> dict[str, Repeated]:
+    """Marks of several skills on one split, measured in one pass."""
+    results = await measure_paired(run, arms, split, repeats)
+    for name, found in results.items():
+        label = name if split == "test" else f"{name}_{split}"
+        run.emit(test_measured(label, found.averaged))
+    return results
+
+
+async def prune_measured(run: Run, skill: SkillDocument) -> Measured:
+    """A skill without the blocks whose removal is not worse on the selection split.
+
+    Raises:
+        Indecisive: too few of its attempts could be scored to compare anything with it.
+    """
+    measured = _comparable(run, await measure(run, skill, "selection"), "skill")
+    pruned = await prune(run, measured)
+    for label, found in (("before", measured), ("pruned", pruned)):
+        run.emit(test_measured(f"{label}_selection", found))
+    return pruned
 
 
 def most_often(run: Run) -> str:

@@ -47,7 +47,7 @@ async def check_judges(chat: ChatBackend, benchmark: Judged, tasks: Sequence[Tas
     """Have a judge give a verdict, and read it as the benchmark does in a run.
 
     Raises:
-        FatalBackendError: the model cannot be used, or what it says is no verdict, asked twice.
+        FatalBackendError: the model cannot be used, or gives no verdict in two calls.
     """
     case = _first_case(benchmark, tasks)
     if case is None:
@@ -59,17 +59,24 @@ async def check_judges(chat: ChatBackend, benchmark: Judged, tasks: Sequence[Tas
         raise _unusable("judge", error) from error
 
 
+BY_HAND = (
+    "run the program by hand, with a question on its standard input, and with the skill where"
+    " `model.command.skill_file` puts it"
+)
+"""What to do about a program that fails."""
+
+
 async def check_attempts(agent: AgentBackend, seed: SkillDocument, executor: Executor) -> None:
     """Have a program attempt a one-line task with the seed skill, as it will attempt others.
 
     Raises:
-        FatalBackendError: it came to no answer.
+        FatalBackendError: it gives no answer.
     """
     made = await agent.attempt(ERRAND, seed, executor)
     if made.ending == "broken":
         raise BackendUnusable(
             f"the target {agent.name} fails at a one-line task: {made.error}",
-            "run the program by hand, with a question on its standard input",
+            BY_HAND,
         )
 
 

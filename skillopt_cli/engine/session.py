@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
 
-from skillopt_cli.backends.budget import Budget
+from skillopt_cli.backends.middleware.budget import Budget
 from skillopt_cli.core.errors import (
     BackendUnusable,
     BudgetExhausted,
@@ -24,11 +24,27 @@ from skillopt_cli.core.events import (
     RunFinished,
     RunStarted,
 )
+from skillopt_cli.core.repeats import Repeated
 from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import Split
-from skillopt_cli.engine.evaluate import beats, evaluate, measure_arms, most_often
+from skillopt_cli.engine.caps import (
+    arms,
+    only_training_left,
+    reserve_for,
+    told,
+    unconfirmed,
+    untested,
+)
+from skillopt_cli.engine.evaluate import (
+    beats,
+    evaluate,
+    evaluate_arms,
+    measure_arms,
+    most_often,
+    prune_measured,
+)
 from skillopt_cli.engine.loop import train
 from skillopt_cli.engine.preflight import (
     check_answers,
@@ -36,9 +52,9 @@ from skillopt_cli.engine.preflight import (
     check_judges,
     expects_files,
 )
-from skillopt_cli.engine.spending import arms, only_training_left, reserve_for, told, untested
-from skillopt_cli.ports import AgentBackend, ChatBackend, Judged
-from skillopt_cli.stages import Run
+from skillopt_cli.engine.verdict import reach_verdict
+from skillopt_cli.ports import AgentBackend, ChatBackend, Judged, lifetime
+from skillopt_cli.stages import Run, prune
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +66,12 @@ class Session:
         started: the fact that opens the run; `done` is filled in from the checkpoint.
         chats: the model of each role, not behind the journal, to be opened and checked.
         budget: what all calls of the run pass.
-        checks: who to ask in place of it in that check, where it shall be tried less often.
+        checks: the models to call in that check instead, with fewer retries.
         warnings: what to say at the start.
-        steering: what a replayed run was told, to be stated as well.
+        steering: that of a replayed run, to be stated as well.
         trial: the target in that check, where it is a program that no call to a model can check.
+        drifted: whether changed conditions were allowed since the last checkpoint.
+        resumable: whether its folder holds all that is needed to take it up again.
     """
 
     run: Run
@@ -65,10 +83,12 @@ class Session:
     warnings: tuple[Degraded, ...] = ()
     steering: tuple[RunEvent, ...] = ()
     trial: AgentBackend | None = None
+    drifted: bool = False
+    resumable: bool = True
 
 
 async def train_session(session: Session) -> int:
-    """Train, test, and say how it ended. Returns the exit code of a run that came to its end.
+    """Train, test and state the ending. Returns the exit code of a finished run.
 
     Raises:
         SkillOptError: the run ended before its plan; a `RunFailed` fact was stated.
@@ -78,7 +98,7 @@ async def train_session(session: Session) -> int:
         await _tested(session, state)
         code = ending(run, session.seed, state)
         best = state.best.mean(run.metric)
-        run.emit(RunFinished(state.done, state.best_step, best, code))
+        await _finish(run, RunFinished(state.done, state.best_step, best, code, state.best_epoch))
     return code
 
 
@@ -92,7 +112,8 @@ async def _trained(session: Session) -> TrainState:
     run, budget = session.run, session.budget
     try:
         async with budget.within(reserve_for(run, session.seed)):
-            return await train(run, session.seed)
+            trained = await train(run, session.seed, drifted=session.drifted)
+            return await _pruned(run, trained)
     except BudgetExhausted:
         state = run.store.load_state()
         if state is not None:
@@ -103,19 +124,30 @@ async def _trained(session: Session) -> TrainState:
         raise
 
 
+async def _pruned(run: Run, state: TrainState) -> TrainState:
+    """The state with its best text pruned, where that is asked for and was not done yet."""
+    if not run.config.optimizer.prune or state.pruned:
+        return state
+    state = replace(state, best=await prune(run, state.best), pruned=True)
+    run.checkpoint(state)
+    return state
+
+
 async def _tested(session: Session, state: TrainState) -> None:
-    """The final test; begun only where a call is left for it, or none is needed.
+    """The final test and the verdict; begun only where a call is left for it, or none is needed.
 
     Raises:
         BudgetExhausted: a cap stopped it.
     """
     run, budget = session.run, session.budget
-    found = arms(run, session.seed, state)
+    found, best = arms(run, session.seed, state), state.best.skill
     refusal = budget.refusal()
-    if refusal is not None and untested(run, found.values()):
+    left = untested(run, found.values()) + unconfirmed(run, (session.seed, best))
+    if refusal is not None and left:
         raise refusal
     async with budget.within():
-        await measure_arms(run, found)
+        tests = await measure_arms(run, found)
+        await reach_verdict(run, session.seed, best, tests)
 
 
 async def evaluate_session(session: Session, split: Split) -> Measured:
@@ -130,10 +162,57 @@ async def evaluate_session(session: Session, split: Split) -> Measured:
         if measured.coverage < run.rule.min_coverage:
             raise Indecisive(
                 f"only {measured.scored} of {measured.n} attempts could be scored{most_often(run)}",
-                "mend the cause of the broken attempts and evaluate again",
+                "remove the cause of the broken attempts and evaluate again",
             )
-        run.emit(RunFinished(0, 0, measured.mean(run.metric), 0))
+        await _finish(run, RunFinished(0, 0, measured.mean(run.metric), 0))
     return measured
+
+
+async def compare_session(
+    session: Session, arms: Mapping[str, SkillDocument], split: Split, repeats: int
+) -> dict[str, Repeated]:
+    """Measure several skills on a split in one pass.
+
+    Raises:
+        Indecisive: too few attempts with an arm could be scored for its number to mean anything.
+    """
+    async with _opened(session) as run:
+        async with session.budget.within():
+            results = await evaluate_arms(run, arms, split, repeats)
+        for name, found in results.items():
+            if found.coverage < run.rule.min_coverage:
+                raise Indecisive(
+                    f"only {found.scored} of {found.attempts} attempts with the arm `{name}` could"
+                    f" be scored{most_often(run)}",
+                    f"remove the cause of the broken attempts; {_again(session)} tries them again",
+                )
+        values = (found.averaged.mean(run.metric) for found in results.values())
+        best = max((value for value in values if value is not None), default=None)
+        await _finish(run, RunFinished(0, 0, best, 0))
+    return results
+
+
+def _again(session: Session) -> str:
+    return f"`skillopt resume {session.started.run_id}`"
+
+
+async def prune_session(session: Session) -> Measured:
+    """Prune `session.seed` by the selection split.
+
+    Raises:
+        Indecisive: too few of its attempts could be scored to compare anything with it.
+    """
+    async with _opened(session) as run:
+        async with session.budget.within():
+            pruned = await prune_measured(run, session.seed)
+        await _finish(run, RunFinished(0, 0, pruned.mean(run.metric), 0))
+    return pruned
+
+
+async def _finish(run: Run, fact: RunFinished) -> None:
+    """State the ending, after which nothing is stated."""
+    await run.store.flush()
+    run.emit(fact)
 
 
 def ending(run: Run, seed: SkillDocument, state: TrainState) -> int:
@@ -156,25 +235,31 @@ async def _opened(session: Session) -> AsyncIterator[Run]:
     try:
         _refuse_if_used_up(session, training=training)
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(run.store.flush)
+            if run.elsewhere is not None:
+                await stack.enter_async_context(lifetime(run.elsewhere))
+            if run.overlap is not None:
+                await stack.enter_async_context(run.overlap)
             for chat in session.chats.values():
-                if isinstance(chat, AbstractAsyncContextManager):
-                    await stack.enter_async_context(chat)
+                await stack.enter_async_context(lifetime(chat))
             async with session.budget.within():
                 await _check_models(session)
             yield run
     except BudgetExhausted as reached:
-        error = told(run, reached, session.started.run_id, training=training)
-        run.emit(_failed(error, resumable=training))
+        error = told(run, reached, session.started, resumable=session.resumable)
+        run.emit(_failed(error, resumable=session.resumable))
         raise error from None
     except SkillOptError as error:
-        run.emit(_failed(error, resumable=training))
+        run.emit(_failed(error, resumable=session.resumable))
         raise
     except asyncio.CancelledError:
-        run.emit(RunFailed("Interrupted", "stopped by the user", "", 130, resumable=training))
+        resumable = session.resumable
+        run.emit(RunFailed("Interrupted", "stopped by the user", "", 130, resumable=resumable))
         raise
     # Everything else is our bug: it is stated for the record and passed on as it is.
     except Exception as error:
-        run.emit(RunFailed(type(error).__name__, "internal error", "", 1, resumable=training))
+        name = type(error).__name__
+        run.emit(RunFailed(name, "internal error", "", 1, resumable=session.resumable))
         raise
 
 

@@ -1,1 +1,1 @@
-"""Where attempts touch files and start processes. Imports: core, ports."""
+"""Executors: run programs of attempts in folders of their own, with or without isolation."""

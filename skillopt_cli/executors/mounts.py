@@ -1,11 +1,14 @@
-"""What a namespace shows of this machine, as bubblewrap's arguments."""
+"""The file system inside the sandbox, as bubblewrap's arguments."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Set
+import shutil
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
+
+from skillopt_cli.safe_files import open_regular
 
 _SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix/store")
 _SETTINGS = (
@@ -27,21 +30,27 @@ _SETTINGS = (
     "ssl/certs",
     "ssl/openssl.cnf",
 )
-"""What of /etc is shown: nothing that holds a secret."""
+"""Visible parts of /etc, none of which holds a secret."""
 _MACHINE = ("acpi", "bus", "fs", "irq", "scsi", "sys", "sysrq-trigger")
-"""What of /proc sets the whole machine. It is root's, and root inside is root's equal."""
+"""Parts of /proc that configure the machine, which root inside the sandbox could write."""
+_KEYS = ("/proc/keys", "/proc/key-users")
+"""Lists of all keys of a user, whose names show where somebody signs in."""
 _SHARED_MEMORY = 64_000_000
+_PACKAGES = ("site-packages", "dist-packages")
+_PARTS = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
+"""Parts of an installation folder that a program needs; the folder itself may be a home."""
+_HOPS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What a program sees of the file system, each at its own place unless said otherwise.
+class MountPlan:
+    """The files that a program sees, each at its own path unless noted.
 
     Attributes:
-        reads: files and folders it may read, beyond the system's.
+        reads: files and folders it may read, besides the system's.
         writes: folders it may write.
-        hidden: files and folders that are not shown although a folder around them is.
-        placed: by path inside, what else is shown there, read-only.
+        hidden: files and folders that are invisible although a parent folder is visible.
+        placed: further read-only files by their path inside.
         temporary: the folder that is /tmp inside.
     """
 
@@ -52,40 +61,43 @@ class View:
     temporary: Path
 
 
-def mount_arguments(view: View) -> list[str]:
-    """The arguments that build the view, outer folders before what lies in them."""
+def mount_arguments(plan: MountPlan) -> list[str]:
+    """Return the arguments for a mount plan, parent folders first."""
     system = [Path("/", name) for name in (*_SYSTEM, *(f"etc/{name}" for name in _SETTINGS))]
     shown = {path: _shown(path) for path in system if path.exists()}
-    for path in sorted(view.reads, key=_depth):
-        if path.exists() and not _seen(path, {*shown, *view.writes}, view.hidden):
+    for path in sorted(plan.reads, key=_depth):
+        if path.exists() and not _seen(path, {*shown, *plan.writes}, plan.hidden):
             shown[path] = _shown(path)
-    for path in view.hidden:
+    for path in plan.hidden:
         if path.exists() and path not in shown and _seen(path, {*shown}, frozenset()):
             shown[path] = _masked(path)
-    shown[Path("/tmp")] = ["--bind", str(view.temporary), "/tmp"]
-    for path in view.writes:
+    shown[Path("/tmp")] = ["--bind", str(plan.temporary), "/tmp"]
+    for path in plan.writes:
         shown[path] = ["--bind", str(path), str(path)]
-    masked = [path for path in view.hidden if shown.get(path, [""])[0] == "--tmpfs"]
+    masked = [path for path in plan.hidden if shown.get(path, [""])[0] == "--tmpfs"]
     ordered = sorted(shown, key=_depth)
     return [
         *(argument for path in ordered for argument in shown[path]),
-        *(argument for place, path in view.placed for argument in _at(place, path)),
+        *(word for place, path in plan.placed for word in ("--ro-bind", str(path), place)),
         *("--proc", "/proc"),
-        *_machine_kept(),
+        *_kept_from_programs(),
         *("--dev", "/dev"),
         *("--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"),
         *("--symlink", "/tmp", "/var/tmp"),
-        # What bubblewrap made to hang all this on is memory, which nobody shall fill.
-        *(word for path in [*masked, Path("/dev"), Path("/")] for word in _closed(path)),
+        # The mount points themselves are in memory, which a program must not fill.
+        *(word for path in [*masked, "/dev", "/"] for word in ("--remount-ro", str(path))),
     ]
 
 
-def _machine_kept() -> list[str]:
-    # Nobody else may write there; and over a /proc with covers the system allows no second one,
-    # which a program's own sandbox wants.
-    if os.geteuid() != 0:
-        return []
-    return [word for name in _MACHINE for word in ("--ro-bind-try", *[f"/proc/{name}"] * 2)]
+def _kept_from_programs() -> Iterator[str]:
+    """Yield arguments that cover parts of /proc."""
+    for path in _KEYS:
+        if Path(path).exists():
+            yield from ("--ro-bind", os.devnull, path)
+    # Others may not write there anyway.
+    if os.geteuid() == 0:
+        for name in _MACHINE:
+            yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
 
 
 def _depth(path: Path) -> tuple[int, str]:
@@ -93,7 +105,7 @@ def _depth(path: Path) -> tuple[int, str]:
 
 
 def _seen(path: Path, shown: Set[Path], hidden: Set[Path]) -> bool:
-    """Whether the nearest folder around `path` that is shown or hidden is shown."""
+    """Whether the nearest visible or hidden folder around `path` is visible."""
     for around in (path, *path.parents):
         if around in shown:
             return True
@@ -103,7 +115,7 @@ def _seen(path: Path, shown: Set[Path], hidden: Set[Path]) -> bool:
 
 
 def _shown(path: Path) -> list[str]:
-    # A link within the system, or of a program's, must stay one: programs look where they are.
+    # A link must stay one, since programs look at their own path.
     if path.is_symlink() and not path.is_relative_to("/etc"):
         return ["--symlink", str(path.readlink()), str(path)]
     return ["--ro-bind-try", str(path), str(path)]
@@ -115,9 +127,61 @@ def _masked(path: Path) -> list[str]:
     return ["--ro-bind", "/dev/null", str(path)]
 
 
-def _at(place: str, path: Path) -> list[str]:
-    return ["--ro-bind", str(path), place]
+def needed_by(program: Path, search: str) -> frozenset[Path]:
+    """Return files and folders of the installations of a program and its interpreters.
+
+    A program in a folder `bin` needs the neighbouring `lib` and so on; one inside an installed
+    Python or Node package needs the package; any other needs only its own file.
+
+    Args:
+        program: an absolute path.
+        search: the search path for a `#!/usr/bin/env` line.
+    """
+    found = set[Path]()
+    waiting, seen = [program], set[Path]()
+    while waiting:
+        file = waiting.pop()
+        if file in seen or len(seen) > _HOPS:
+            continue
+        seen.add(file)
+        found.update(_installation(file))
+        if file.is_symlink():
+            waiting.append(Path(os.path.normpath(file.parent / file.readlink())))
+            waiting.append(file.resolve())
+        elif interpreter := _interpreter(file, search):
+            waiting.append(interpreter)
+    return frozenset(found)
 
 
-def _closed(path: Path) -> list[str]:
-    return ["--remount-ro", str(path)]
+def parts_of(prefix: Path) -> Iterator[Path]:
+    """Yield the parts of an installation with a folder `bin` that its programs need."""
+    for name in _PARTS:
+        if (prefix / name).exists():
+            yield prefix / name
+
+
+def _installation(file: Path) -> Iterator[Path]:
+    yield file
+    for folder in reversed(file.parents):
+        if folder.name == "node_modules" or folder.parent.name in _PACKAGES:
+            yield folder
+            return
+    if file.parent.name == "bin":
+        yield from parts_of(file.parent.parent)
+
+
+def _interpreter(file: Path, search: str) -> Path | None:
+    """Return the interpreter in the first line of a script; None without one."""
+    try:
+        with open_regular(file) as opened:
+            line = opened.readline(512)
+    except OSError:
+        return None
+    if not line.startswith(b"#!"):
+        return None
+    words = line[2:].decode(errors="replace").split()
+    if words and Path(words[0]).name == "env":
+        names = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+        found = shutil.which(names[0], path=search) if names else None
+        return Path(found) if found else None
+    return Path(words[0]) if words and Path(words[0]).is_absolute() else None

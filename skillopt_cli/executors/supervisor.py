@@ -1,4 +1,4 @@
-"""One program seen to its end: bounded in time, output, disk and processes; nothing is left."""
+"""Supervision of one program: limits on time, output, disk and processes, then cleanup."""
 
 from __future__ import annotations
 
@@ -16,41 +16,86 @@ from typing import IO
 import psutil
 
 from skillopt_cli.core.errors import BackendError
-from skillopt_cli.executors.bounds import Bounds, megabytes
-from skillopt_cli.executors.family import MARK, Family
-from skillopt_cli.executors.folders import bytes_in
-from skillopt_cli.ports import Finished
+from skillopt_cli.executors.process_tree import MARK, ProcessTree
+from skillopt_cli.executors.workspaces import bytes_in
+from skillopt_cli.ports import Finished, ServiceAddress
 
 _TICK_SECONDS = 0.5
 _REST = 10
-"""Measuring a workspace may take one part in this many of the time."""
+"""Measuring a workspace may take at most one part in this many of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceLimits:
+    """Limits of one program.
+
+    Attributes:
+        output: bytes kept of each stream; of a longer one, beginning and end.
+        disk: bytes per stream, beyond which the program is killed.
+        workspace: bytes of its workspace, HOME and TMPDIR together, and of a single file.
+        processes: processes at a time.
+        threads: threads of all processes together; enforced by the system in a sandbox, not for
+            root.
+        grace: seconds between interrupt and kill.
+    """
+
+    output: int = 4_000_000
+    disk: int = 256_000_000
+    workspace: int = 1_000_000_000
+    processes: int = 512
+    threads: int = 4096
+    grace: float = 2.0
+
+
+def megabytes(size: int) -> str:
+    """Format a size for people."""
+    return f"{size / 1e6:g} MB"
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A program to be run.
+    """A program to run for an attempt, and its folders.
 
     Attributes:
         name: the program, for people.
-        environment: all it sees.
+        workspace: the folder it may write in, besides home and temporary.
+        environment: all its variables.
         limit: seconds.
-        written: folders that count as its workspace.
-        streams: an existing folder for its input and output, which are files without a name there.
+        own: an existing folder of this run, which contains `home` and `temporary`, and its input
+            and output as unnamed files.
+        readable: further files and folders it may read.
         wrapped: whether `argv` starts a wrapper that ends with the program, limits it, and must not
             be interrupted itself.
-        handed: file descriptors it gets besides its streams.
+        handed: file descriptors it inherits besides its streams.
     """
 
     name: str
     argv: Sequence[str]
     cwd: Path
+    workspace: Path
     stdin: str
     environment: Mapping[str, str]
     limit: float
-    written: Sequence[Path]
-    streams: Path
+    own: Path
+    service: ServiceAddress | None = None
+    readable: frozenset[Path] = frozenset()
     wrapped: bool = False
     handed: tuple[int, ...] = ()
+
+    @property
+    def home(self) -> Path:
+        """The default HOME."""
+        return self.own / "home"
+
+    @property
+    def temporary(self) -> Path:
+        """The folder for temporary files."""
+        return self.own / "tmp"
+
+    @property
+    def written(self) -> tuple[Path, ...]:
+        """All folders it may write in."""
+        return self.workspace, self.home, self.temporary
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +104,12 @@ class _Ending:
     stopped: str = ""
 
 
-async def supervise(launch: Launch, bounds: Bounds) -> Finished:
-    """Run a program to its end, at most `launch.limit` seconds; nothing it started is left.
+async def supervise(launch: Launch, limits: ResourceLimits) -> Finished:
+    """Run a program for at most `launch.limit` seconds, and kill all processes it started.
 
-    Output goes to files, so a child that keeps a stream open delays nobody. When the program ends,
-    breaks a bound or is cancelled, everything it started is killed: its process tree, its session,
-    and whatever carries its mark in the environment.
+    Output goes to files, so a child that keeps a stream open causes no delay. When the program
+    ends, exceeds a limit or is cancelled, its processes are killed: its process tree, its session,
+    and those with its mark in their environment.
 
     Returns:
         Its output, undecodable bytes replaced. A program that reached its limit is `timed_out`,
@@ -75,21 +120,21 @@ async def supervise(launch: Launch, bounds: Bounds) -> Finished:
     """
     with ExitStack() as files:
         into, out, err = (
-            files.enter_context(tempfile.TemporaryFile(dir=launch.streams)) for _ in range(3)
+            files.enter_context(tempfile.TemporaryFile(dir=launch.own)) for _ in range(3)
         )
         into.write(launch.stdin.encode(errors="backslashreplace"))
         into.seek(0)
-        family = Family(secrets.token_hex(16), frozenset(psutil.pids()))
+        tree = ProcessTree(secrets.token_hex(16), frozenset(psutil.pids()))
         try:
-            process = await _start(launch, (into, out, err), family.mark)
+            process = await _start(launch, (into, out, err), tree.mark)
         except asyncio.CancelledError:
-            family.kill()
+            tree.kill()
             raise
         if not launch.wrapped:
-            _bound_files(process.pid, bounds)
-        watched = _Watched(launch, bounds, process, family, (out, err))
+            _bound_files(process.pid, limits)
+        watched = _Watched(launch, limits, process, tree, (out, err))
         ending = await watched.to_its_end()
-        stdout, stderr = (_read(file, bounds.output) for file in (out, err))
+        stdout, stderr = (_read(file, limits.output) for file in (out, err))
         code = await process.wait()
         return Finished(code, stdout, stderr, ending.timed_out, ending.stopped)
 
@@ -114,54 +159,54 @@ async def _start(
 
 
 def unstartable(name: str, cwd: Path, reason: str) -> BackendError:
-    """The error of a program that cannot be started."""
+    """Return the error of a program that cannot be started."""
     return BackendError(
         f"`{name}` could not be started in {cwd}: {reason}",
         "check that the program is installed and on PATH",
     )
 
 
-def _bound_files(pid: int, bounds: Bounds) -> None:
-    """Let no file outgrow the workspace, where the system can say so of another process."""
+def _bound_files(pid: int, limits: ResourceLimits) -> None:
+    """Limit the file size of another process, where the system supports that."""
     if sys.platform == "linux":
-        size = max(bounds.workspace, bounds.disk)
-        # One that ended already needs no limit.
+        size = max(limits.workspace, limits.disk)
+        # It may have ended already.
         with suppress(psutil.Error):
             psutil.Process(pid).rlimit(psutil.RLIMIT_FSIZE, (size, size))
 
 
 class _Watched:
-    """A program that runs."""
+    """A running program."""
 
     def __init__(
         self,
         launch: Launch,
-        bounds: Bounds,
+        limits: ResourceLimits,
         process: asyncio.subprocess.Process,
-        family: Family,
+        tree: ProcessTree,
         outputs: Sequence[IO[bytes]],
     ) -> None:
         self._launch = launch
-        self._bounds = bounds
+        self._limits = limits
         self._process = process
-        self._family = family
+        self._tree = tree
         self._outputs = outputs
         self._measure_after = 0.0
 
     async def to_its_end(self) -> _Ending:
-        """Wait for its end, of whatever kind; afterwards it and its family are gone."""
-        self._family.led_by(self._process.pid)
+        """Wait for its end, then kill all its processes."""
+        self._tree.led_by(self._process.pid)
         try:
             ending = await self._watch()
             if ending is not None:
                 await self._interrupt()
         finally:
-            self._family.kill()
+            self._tree.kill()
             await self._process.wait()
         return ending or _Ending(stopped=await self._excess(last=True))
 
     async def _watch(self) -> _Ending | None:
-        """Why it must be ended; None when it ended by itself."""
+        """Return why it must be ended; None if it ended by itself."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._launch.limit
         while (left := deadline - loop.time()) > 0:
@@ -175,31 +220,31 @@ class _Watched:
         return _Ending(timed_out=True)
 
     async def _excess(self, *, last: bool = False) -> str:
-        """Which bound it broke; empty when none."""
-        bounds = self._bounds
-        if any(os.fstat(output.fileno()).st_size > bounds.disk for output in self._outputs):
-            return f"a stream grew beyond {megabytes(bounds.disk)}"
-        if not last and len(self._family.alive()) > bounds.processes:
-            return f"more than {bounds.processes} processes ran"
+        """Return the limit that it exceeded; "" for none."""
+        limits = self._limits
+        if any(os.fstat(output.fileno()).st_size > limits.disk for output in self._outputs):
+            return f"a stream grew beyond {megabytes(limits.disk)}"
+        if not last and len(self._tree.alive()) > limits.processes:
+            return f"more than {limits.processes} processes ran"
         loop = asyncio.get_running_loop()
         if (began := loop.time()) >= self._measure_after or last:
             size = await asyncio.to_thread(bytes_in, self._launch.written)
             now = loop.time()
             self._measure_after = now + _REST * (now - began)
-            if size >= bounds.workspace:
-                return f"the workspace grew beyond {megabytes(bounds.workspace)}"
+            if size >= limits.workspace:
+                return f"the workspace grew beyond {megabytes(limits.workspace)}"
         return ""
 
     async def _interrupt(self) -> None:
-        """Ask it to stop, and give it time to."""
-        self._family.interrupt(spare_leader=self._launch.wrapped)
+        """Interrupt it, and wait for its end for a while."""
+        self._tree.interrupt(spare_leader=self._launch.wrapped)
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._bounds.grace):
+            async with asyncio.timeout(self._limits.grace):
                 await self._process.wait()
 
 
 def _read(file: IO[bytes], limit: int) -> str:
-    """A stream's text; of more than `limit` bytes, the first and the last half of that."""
+    """Return a stream's text; of more than `limit` bytes, the first and the last half of that."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if size <= limit:

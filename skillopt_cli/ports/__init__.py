@@ -1,26 +1,28 @@
-"""Floor 1: the seams between the program and what may be replaced, and what is said of each."""
+"""The seams of the program, one Protocol each, and the specs that describe what is behind them.
 
+Replaceable from outside: `Benchmark` (also `Interactive`, `Filed`, `Judged` or `Referenced`),
+`ChatBackend`, `AgentBackend` and `Tracker`. Replaceable inside: `AttemptRunner`, `Executor`,
+`Store` and `Control`. Abilities are declared as data (`needs`, `offers`, `roles`) and checked when
+a session is opened.
+"""
+
+from skillopt_cli.ports.backend import AgentBackend, AttemptRunner, ChatBackend, lifetime
+from skillopt_cli.ports.benchmark import Benchmark, Filed, Interactive, Judged, Referenced
 from skillopt_cli.ports.control import Control, Unsteered
-from skillopt_cli.ports.seams import (
-    AgentBackend,
-    Benchmark,
-    ChatBackend,
-    Emit,
-    Executor,
-    Finished,
-    Interactive,
-    Judged,
-    Reach,
-    Store,
-)
+from skillopt_cli.ports.executor import Executor, Finished, ServiceAddress
 from skillopt_cli.ports.specs import (
     MODEL_NAMED,
     BackendSpec,
     BenchmarkRequest,
     BenchmarkSpec,
+    Inferred,
     Need,
+    ProgramSource,
     RoleSettings,
+    Service,
+    Speed,
 )
+from skillopt_cli.ports.store import Emit, Store, Stored
 from skillopt_cli.ports.tracking import (
     Closing,
     Point,
@@ -34,6 +36,7 @@ from skillopt_cli.ports.tracking import (
 __all__ = [
     "MODEL_NAMED",
     "AgentBackend",
+    "AttemptRunner",
     "BackendSpec",
     "Benchmark",
     "BenchmarkRequest",
@@ -43,18 +46,26 @@ __all__ = [
     "Control",
     "Emit",
     "Executor",
+    "Filed",
     "Finished",
+    "Inferred",
     "Interactive",
     "Judged",
     "Need",
     "Point",
-    "Reach",
+    "ProgramSource",
+    "Referenced",
     "RoleSettings",
     "Server",
+    "Service",
+    "ServiceAddress",
+    "Speed",
     "StageTime",
     "Store",
+    "Stored",
     "TrackedRun",
     "Tracker",
     "TrackerSpec",
     "Unsteered",
+    "lifetime",
 ]

@@ -10,7 +10,7 @@ from skillopt_cli.core.events import EditVetoed
 
 
 class Control(Protocol):
-    """A collaborator that stages ask where a person may have a say. What it raises ends the run."""
+    """A collaborator that stages ask where a person may intervene. What it raises ends the run."""
 
     def hints(self, step: int) -> tuple[str, ...]:
         """The hints for a step's reflection, which begins now; later ones are for the next step."""

@@ -28,7 +28,7 @@ class StageTime:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a recorded step came to; step 0 is the seed. Times are Unix seconds.
+    """The numbers of a recorded step; step 0 is the seed. Times are Unix seconds.
 
     Attributes:
         values: the numbers of the step's record in `history.json`, under the same names, those of
@@ -46,7 +46,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class TrackedRun:
-    """A run, as a tracker is told of it when a process begins or takes it up.
+    """A run, as a tracker receives it when a process begins or resumes it.
 
     Attributes:
         identity: 32 hexadecimal digits; the same for all processes of the run, for no other run.
@@ -137,9 +137,9 @@ class TrackerSpec:
             names are kept from it.
         calm: values for some of these, unless they are set, that keep it from reporting on itself.
         look: where the numbers of a run went and what shows them, in words; empty where there is
-            nothing to say. Imports no library.
+            nothing to report. Imports no library.
         server: which one it sends to, by its variables; None for none, or one not known. A server
-            that does not answer is told at once, and the run's end does not wait for it.
+            that does not answer is reported at once, and the run's end does not wait for it.
         speaks: whether it is asked, by its variables, to write on standard error.
     """
 

@@ -18,7 +18,8 @@ async def aggregate(run: Run, skill: SkillDocument, patches: Sequence[Patch]) ->
         proposed = [patch for patch in patches if patch.edits]
         merged = await run.variants.aggregate(run, skill, proposed) if proposed else Patch()
     notes = dict.fromkeys(note for patch in patches for note in patch.notes)
-    merged = replace(merged, notes=tuple(notes))
-    keep_patch(run, "merged_patch.json", merged)
-    run.emit(EditsMerged(run.number, len(merged.edits)))
+    refused = tuple(outcome for patch in patches for outcome in patch.set_aside)
+    merged = replace(merged, notes=tuple(notes), set_aside=refused)
+    keep_patch(run, run.of_round("merged_patch.json"), merged)
+    run.emit(EditsMerged(run.number, len(merged.edits), run.round))
     return merged

@@ -8,18 +8,18 @@ from collections.abc import Iterable
 from skillopt_cli.core.appendix import distinct, notes_of, with_notes
 from skillopt_cli.core.events import AppendixWritten, Degraded
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.stages.answer_schemas import Consolidation
 from skillopt_cli.stages.ask import Question, ask
-from skillopt_cli.stages.contracts import Consolidation
-from skillopt_cli.stages.material import notes_text, skill_text
+from skillopt_cli.stages.prompt_text import notes_text, skill_text
 from skillopt_cli.stages.run import Run
 
 STAGE = "appendix_consolidate"
 
 
 async def write_notes(run: Run, skill: SkillDocument, notes: Iterable[str]) -> SkillDocument:
-    """The skill with the step's notes in its appendix; itself when they say nothing new.
+    """The skill with the step's notes in its appendix; itself when they add nothing new.
 
-    A note that holds a region marker is refused, and `Degraded` says so. An appendix that outgrows
+    A note that holds a region marker is refused with a `Degraded` fact. An appendix that outgrows
     `optimizer.skill_aware_consolidate_threshold` is shortened by the optimizer.
     """
     if not run.config.optimizer.use_skill_aware_reflection:
@@ -42,7 +42,7 @@ async def write_notes(run: Run, skill: SkillDocument, notes: Iterable[str]) -> S
 
 
 def _usable(run: Run, notes: Iterable[str]) -> tuple[str, ...]:
-    """The notes that may stand in a region, each once."""
+    """The notes that a region may hold, each once."""
     kept: tuple[str, ...] = ()
     for note in notes:
         try:

@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 from skillopt_cli.core.errors import FatalBackendError, RequestRefused, TransientError
 from skillopt_cli.core.events import Degraded
 from skillopt_cli.core.task import ChatReply, ChatRequest, Message
-from skillopt_cli.stages.answers import UnusableAnswer, read_answer
-from skillopt_cli.stages.contracts import Contract
+from skillopt_cli.stages.answer_parsing import OnRepair, UnusableAnswer, read_answer
+from skillopt_cli.stages.answer_schemas import Contract
 from skillopt_cli.stages.run import Run
 
 C = TypeVar("C", bound=Contract)
@@ -29,6 +29,8 @@ class Question(Generic[C]):
         stage: for the ledger.
         budget: edits the answer may hold, None when it is not capped.
         additions: names of prompts that are added to the system prompt.
+        shared: how many characters of the material, from its start, further questions with this
+            prompt are expected to have as well; None where none is expected soon.
     """
 
     prompt: str
@@ -37,6 +39,7 @@ class Question(Generic[C]):
     stage: str
     budget: int | None = None
     additions: tuple[str, ...] = ()
+    shared: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,10 @@ async def ask(run: Run, question: Question[C]) -> C | None:
 
 
 async def ask_or_why(run: Run, question: Question[C]) -> C | Unanswered:
-    """The optimizer's answer, or why it stayed unusable, which a `Degraded` fact says as well.
+    """The optimizer's answer, or why it stayed unusable, which a `Degraded` fact states as well.
 
-    A malformed answer is asked for once more, with the fault. One cut at the token limit is a
+    A malformed answer is asked for once more, with the fault; a `Degraded` fact states what was
+    repaired instead. One cut at the token limit is a
     failed proposal like any other: a part of an answer is never used.
 
     Raises:
@@ -74,16 +78,24 @@ async def ask_or_why(run: Run, question: Question[C]) -> C | Unanswered:
                     schema=_schema(question.contract),
                     schema_name=question.prompt,
                     turn=turn,
+                    shared=question.shared,
                 )
             )
         except (TransientError, RequestRefused) as error:
             return _unanswered(run, question, f"no answer: {error.message}")
+        repairs: list[str] = []
         try:
-            return _read(reply, question)
+            answer = _read(reply, question, repairs.append)
         except UnusableAnswer as error:
             fault = str(error)
             _keep_raw(run, question, reply, fault)
             messages = (*messages, *_complaint(reply, fault))
+            continue
+        if repairs:
+            what = f"an answer was repaired: {'; '.join(dict.fromkeys(repairs))}"
+            run.emit(Degraded(question.stage, what))
+            _keep_raw(run, question, reply, what)
+        return answer
     return _unanswered(run, question, f"unusable answer: {fault}")
 
 
@@ -98,10 +110,10 @@ def _schema(contract: type[Contract]) -> Mapping[str, Any]:
     return contract.model_json_schema()
 
 
-def _read(reply: ChatReply, question: Question[C]) -> C:
+def _read(reply: ChatReply, question: Question[C], repaired: OnRepair) -> C:
     if reply.finish == "length":
         raise UnusableAnswer("it was cut at the token limit")
-    return read_answer(reply.text, question.contract)
+    return read_answer(reply.text, question.contract, repaired)
 
 
 def _messages(run: Run, question: Question[C]) -> tuple[Message, ...]:

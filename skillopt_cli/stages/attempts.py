@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,18 +13,19 @@ from skillopt_cli.core.errors import (
     EpisodeFailed,
     FatalBackendError,
     RequestRefused,
-    SkillOptError,
     TransientError,
 )
 from skillopt_cli.core.events import Degraded, RolloutFinished, StageName
-from skillopt_cli.core.names import safe_name
+from skillopt_cli.core.formatting import safe_name
+from skillopt_cli.core.plugin_values import instance
 from skillopt_cli.core.score import Score, Trajectory
+from skillopt_cli.core.secrets import hidden
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import CUT_SHORT, Attempt, Brief, Message, Task
-from skillopt_cli.ports import Interactive, Judged
+from skillopt_cli.core.task import CUT_SHORT, NO_ANSWER, Attempt, Message, Task
+from skillopt_cli.ports import Referenced
+from skillopt_cli.stages.concurrency import side_by_side
 from skillopt_cli.stages.judging import judged
 from skillopt_cli.stages.run import Run
-from skillopt_cli.stages.surroundings import surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,19 @@ class Purpose:
     draw: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One attempt to make.
+
+    Attributes:
+        skill: as the target reads it.
+    """
+
+    skill: SkillDocument
+    task: Task
+    purpose: Purpose
+
+
 async def attempt_each(
     run: Run,
     skill: SkillDocument,
@@ -50,42 +64,54 @@ async def attempt_each(
     purpose: Purpose,
     take: Callable[[Trajectory], bool],
 ) -> None:
-    """Attempt tasks in order, `run.workers` at a time, handing each to `take` when it ends.
-
-    Once `take` returns False no further task is begun; those in flight still end and are journaled.
-    Memory does not grow with the number of tasks beyond one results row each.
-    """
+    """Attempt tasks with one skill; as `attempt_jobs`."""
     sent = skill.sent
-    queue = iter(tasks)
-    rows: dict[str, str] = {}
+    jobs = [Job(sent, task, purpose) for task in tasks]
+    await attempt_jobs(run, jobs, lambda job, trajectory: take(trajectory))
+
+
+async def attempt_jobs(
+    run: Run, jobs: Sequence[Job], take: Callable[[Job, Trajectory], bool | None]
+) -> None:
+    """Make attempts in order, `run.workers` at a time, handing each to `take` when it ends.
+
+    Those of all stages at work share the places; see `Overlap`.
+
+    Once `take` returns False no further one is begun; those in flight still end and are journaled.
+    Memory does not grow with the number of jobs beyond one results row each.
+    """
+    queue = iter(enumerate(jobs))
+    rows: dict[int, str] = {}
     wanted = True
-    cut = 0
+    empty: Counter[str] = Counter()
 
     async def worker() -> None:
-        nonlocal wanted, cut
-        for task in queue:
-            if not wanted:
-                return
-            trajectory = await attempt(run, sent, task, purpose)
-            rows[task.id] = _row(trajectory)
-            cut += trajectory.attempt.error == CUT_SHORT
-            wanted = take(trajectory) and wanted
+        nonlocal wanted
+        for place, job in queue:
+            async with run.place():
+                if not wanted:
+                    return
+                trajectory = await attempt(run, job.skill, job.task, job.purpose)
+            rows[place] = _row(run, trajectory)
+            empty[trajectory.attempt.error] += 1
+            wanted = take(job, trajectory) is not False and wanted
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(run.config.run.workers, len(tasks))):
-                group.create_task(worker())
-    except ExceptionGroup as failures:
-        raise first_cause(failures) from failures
-    if cut:
-        run.emit(Degraded(purpose.stage, f"{cut} of {len(rows)} attempts: {CUT_SHORT}"))
-    ordered = [rows[task.id] for task in tasks if task.id in rows]
-    run.keep(f"{purpose.folder}/results.jsonl", "".join(f"{row}\n" for row in ordered))
+    await side_by_side(worker() for _ in range(min(run.config.run.workers, len(jobs))))
+    for why in (CUT_SHORT, NO_ANSWER):
+        if empty[why]:
+            reason = f"{empty[why]} of {len(rows)} attempts: {why}"
+            run.emit(Degraded(jobs[0].purpose.stage, reason))
+    results: dict[str, str] = {job.purpose.folder: "" for job in jobs}
+    for place in sorted(rows):
+        results[jobs[place].purpose.folder] += f"{rows[place]}\n"
+    for folder, text in results.items():
+        run.keep(f"{folder}/results.jsonl", text)
 
 
 async def attempt(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) -> Trajectory:
     """One attempt, from the journal when it is there. A failed service makes it broken."""
     key = rollout_key(run, skill, task, purpose.draw)
+    await run.store.fetch("rollout", key)
     known = run.store.recall(key, task)
     trajectory = known or await _make(run, skill, task, purpose)
     copy = f"{purpose.folder}/{safe_name(task.id)}"
@@ -128,64 +154,61 @@ def rollout_key(run: Run, skill: SkillDocument, task: Task, draw: int) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
+def _given_up(run: Run, task: Task, why: str) -> Score:
+    """The score of an attempt without an answer, with what would have been right."""
+    benchmark = run.benchmark
+    expected = benchmark.expected(task) if isinstance(benchmark, Referenced) else ()
+    return Score(0.0, 0.0, why or "no answer was given", expected)
+
+
 async def _make(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) -> Trajectory:
     brief = run.benchmark.brief(task).drawn(purpose.draw, purpose.stage)
     try:
-        made = await _attempted(run, skill, task, brief)
+        made = await run.attempt_runner.attempt(task, brief, skill)
     except EpisodeFailed as error:
-        return _unscored(task, Attempt(""), f"its surroundings failed: {error.message}")
+        return _unscored(run, task, Attempt(""), f"its surroundings failed: {error.message}")
+    # A backend and an episode may be a plug-in's as well.
+    try:
+        made = hidden(instance(made, Attempt, "what it returned").checked(), run.hide)
+    except TypeError as error:
+        return _unscored(run, task, Attempt(""), f"the target `{run.target.name}` failed: {error}")
     if made.ending == "broken":
         return Trajectory(task, made, None)
     if made.ending == "gave_up":
-        return Trajectory(task, made, Score(0.0, 0.0, made.error or "no answer was given"))
+        return Trajectory(task, made, _given_up(run, task, made.error))
     try:
-        if isinstance(run.benchmark, Judged):
-            score = await judged(run, run.benchmark, task, made, purpose.stage)
+        if run.judged is not None:
+            score = await judged(run, run.judged, task, made, purpose.stage)
         else:
             score = await run.benchmark.score(task, made)
     except (FatalBackendError, BudgetExhausted):
         raise
     except (TransientError, RequestRefused) as error:
-        return _unscored(task, made, f"the judge gave no verdict: {error}")
-    # A scorer may be a plug-in's and fail in any way; that says nothing about the answer, so the
+        return _unscored(run, task, made, f"the judge gave no verdict: {error}")
+    # A scorer may be a plug-in's and fail in any way; that is no evidence about the answer, so the
     # attempt is broken, never wrong (method, decision 2).
     except Exception as error:
-        return _unscored(task, made, f"scorer failed: {error!r}")
+        return _unscored(run, task, made, f"the scorer of `{run.benchmark.name}` failed: {error!r}")
     if not isinstance(score, Score):
-        return _unscored(task, made, f"scorer failed: it returned {score!r}, not a Score")
-    return Trajectory(task, made, score)
+        reason = f"the scorer of `{run.benchmark.name}` failed: it returned {score!r}, not a Score"
+        return _unscored(run, task, made, reason)
+    return Trajectory(task, made, hidden(score, run.hide))
 
 
-async def _attempted(run: Run, skill: SkillDocument, task: Task, brief: Brief) -> Attempt:
-    """The target's attempt, with what it left behind where the benchmark has episodes."""
-    if not isinstance(run.benchmark, Interactive):
-        return await run.target.attempt(brief, skill, run.executor)
-    async with surroundings(run.benchmark, task, run.executor) as episode:
-        made = await run.target.attempt(replace(brief, episode=episode), skill, run.executor)
-        if made.ending != "answered":
-            return made
-        return replace(made, outcome=await episode.outcome(made.answer))
-
-
-def _unscored(task: Task, made: Attempt, reason: str) -> Trajectory:
-    reason = " ".join(reason.split())
+def _unscored(run: Run, task: Task, made: Attempt, reason: str) -> Trajectory:
+    reason = " ".join(run.hide(reason).split())
     return Trajectory(task, replace(made, ending="broken", error=reason), None)
 
 
-def first_cause(failures: ExceptionGroup[Exception]) -> Exception:
-    """The error to report of concurrent ones: a bug before anything else, else the first."""
-    leaves: list[Exception] = []
-    for failure in failures.exceptions:
-        leaves.append(first_cause(failure) if isinstance(failure, ExceptionGroup) else failure)
-    return next((e for e in leaves if not isinstance(e, SkillOptError)), leaves[0])
-
-
-def _row(trajectory: Trajectory) -> str:
+def _row(run: Run, trajectory: Trajectory) -> str:
     score, made = trajectory.score, trajectory.attempt
+    question = next((m.content for m in made.messages if m.role == "user"), "")
     return json.dumps(
         {
             "id": trajectory.task.id,
             "task_type": trajectory.task.kind,
+            "question": question,
+            "expected": _expected(run, trajectory),
             "hard": score.hard if score else None,
             "soft": score.soft if score else None,
             "predicted_answer": made.answer,
@@ -195,6 +218,13 @@ def _row(trajectory: Trajectory) -> str:
         },
         ensure_ascii=False,
     )
+
+
+def _expected(run: Run, trajectory: Trajectory) -> tuple[str, ...]:
+    """The references, for people; a score of an attempt that gave up has none."""
+    if isinstance(run.benchmark, Referenced):
+        return run.benchmark.expected(trajectory.task)
+    return trajectory.score.expected if trajectory.score else ()
 
 
 def _document(trajectory: Trajectory) -> str:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from skillopt_cli.core.errors import OptimizerUnusable
+from skillopt_cli.core.formatting import count
 from skillopt_cli.core.plan import StepPlan
 from skillopt_cli.core.state import TrainState, optimizer_was_silent
-from skillopt_cli.core.words import count
 from skillopt_cli.stages.compare import compare
-from skillopt_cli.stages.memory import write_memory
+from skillopt_cli.stages.meta_skill import begin_memory, write_memory
 from skillopt_cli.stages.run import Run
-from skillopt_cli.stages.slow_update import plant, slow_update
+from skillopt_cli.stages.slow_update import first_epoch, slow_update
 
 
 async def close_epoch(run: Run, state: TrainState, step: StepPlan) -> TrainState:
     """Check that the optimizer was of use at all, update slowly, remember, forget the lessons.
 
-    The first epoch has no earlier one to be compared with: it only plants the empty region.
+    The first epoch has no earlier one to be compared with.
 
     Raises:
         OptimizerUnusable: analysts were asked, and none of the epoch gave a usable answer.
@@ -32,12 +32,15 @@ async def close_epoch(run: Run, state: TrainState, step: StepPlan) -> TrainState
         )
     settings, run = run.config.optimizer, run.closing(step, state.memory)
     if state.epoch_skill is None:
-        planted = plant(run, state, step.epoch) if settings.use_slow_update else state
-        return planted.after_epoch()
+        if settings.use_slow_update:
+            first_epoch(run, state, step)
+        return state.after_epoch()
     if settings.use_slow_update or settings.use_meta_skill:
         comparison = await compare(run, state, state.epoch_skill, step.epoch)
+        if settings.use_meta_skill:
+            begin_memory(run, comparison)
         if settings.use_slow_update:
-            state = await slow_update(run, state, comparison)
+            state = await slow_update(run, state, step, comparison)
         if settings.use_meta_skill:
             state = replace(state, memory=await write_memory(run, comparison))
     return state.after_epoch()

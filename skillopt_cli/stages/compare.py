@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 from collections.abc import Sequence
 
+from skillopt_cli.core.epoch_pairs import Pair, counts, paired
 from skillopt_cli.core.events import EpochCompared
-from skillopt_cli.core.pairs import Pair, counts, paired
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import Task
-from skillopt_cli.stages.attempts import Purpose, attempt_each, first_cause
+from skillopt_cli.stages.attempts import Job, Purpose, attempt_jobs
 from skillopt_cli.stages.run import Comparison, Run, announced
 
 
@@ -54,32 +53,24 @@ def waves(tasks: int, wanted: int) -> list[int]:
 async def _both(
     run: Run, before: SkillDocument, after: SkillDocument, tasks: Sequence[Task], epoch: int
 ) -> tuple[Pair, ...]:
-    earlier, later = (f"epoch_{epoch:02d}/rollout_{arm}" for arm in ("prev", "curr"))
+    """The tasks under both skills, together at most `run.workers` at a time."""
+    folders = [f"slow_update/epoch_{epoch:02d}/rollout_{arm}" for arm in ("prev", "curr")]
+    arms = [
+        [Job(text.sent, task, Purpose("slow_update", folder)) for task in tasks]
+        for text, folder in zip((before, after), folders, strict=True)
+    ]
+    seen: dict[tuple[str, str], Trajectory] = {}
+
+    def take(job: Job, trajectory: Trajectory) -> None:
+        seen[job.purpose.folder, job.task.id] = trajectory
+
+    # One after the other where both are one text: the second finds the attempts of the first.
+    parts = arms if before.sent == after.sent else [[*arms[0], *arms[1]]]
     with announced(run, "slow_update", 2 * len(tasks)):
-        if before.sent == after.sent:
-            # One after the other: the second arm finds the attempts of the first in the journal.
-            same = await _arm(run, before, tasks, earlier)
-            return paired(same, await _arm(run, after, tasks, later))
-        try:
-            async with asyncio.TaskGroup() as group:
-                old = group.create_task(_arm(run, before, tasks, earlier))
-                new = group.create_task(_arm(run, after, tasks, later))
-        except ExceptionGroup as failures:
-            raise first_cause(failures) from failures
-    return paired(old.result(), new.result())
-
-
-async def _arm(
-    run: Run, skill: SkillDocument, tasks: Sequence[Task], folder: str
-) -> list[Trajectory]:
-    done: dict[str, Trajectory] = {}
-
-    def take(trajectory: Trajectory) -> bool:
-        done[trajectory.task.id] = trajectory
-        return True
-
-    await attempt_each(run, skill, tasks, Purpose("slow_update", f"slow_update/{folder}"), take)
-    return [done[task.id] for task in tasks]
+        for jobs in parts:
+            await attempt_jobs(run, jobs, take)
+    old, new = ([seen[folder, task.id] for task in tasks] for folder in folders)
+    return paired(old, new)
 
 
 def _document(pairs: Sequence[Pair]) -> str:

@@ -18,7 +18,7 @@ _SEVERAL = 2
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something the agent said, or did, with what came of it."""
+    """A message or an action of the agent, with its result."""
 
     said: str
     result: str = ""
@@ -37,7 +37,7 @@ def digest(messages: Sequence[Message], budget: int = BUDGET) -> str:
     """The steps of an attempt; empty for one with a single reply and no tool.
 
     The step that failed last is always there, else the last step; then the first and the last, then
-    the others from the end on, as long as there is room. What is left out is said.
+    the others from the end on, as long as there is room. What is left out is marked.
     """
     steps = list(_steps(messages))
     replies = [message for message in messages if message.role == "assistant"]

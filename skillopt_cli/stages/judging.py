@@ -75,7 +75,7 @@ async def verdict(
     case: Case,
     known: Callable[[ChatRequest], bool] = _never,
 ) -> Score:
-    """The score that a judge's reply means, which is asked for once more where it cannot be told.
+    """The score that a judge's reply means, which is asked for once more where it is unclear.
 
     Args:
         known: whether the journal holds a request: that was a try of an earlier process, and is
@@ -87,7 +87,7 @@ async def verdict(
     """
     messages, turn, tries = case.asked, 0, 0
     while tries < TRIES:
-        request = ChatRequest(messages, stage=case.stage, draw=case.draw, turn=turn)
+        request = ChatRequest(messages, case.stage, draw=case.draw, turn=turn, shared=0)
         tried = not known(request)
         reply = await judge.chat(request)
         score = benchmark.hear_judge(case.task, case.made, reply.text)
@@ -96,6 +96,10 @@ async def verdict(
         messages = (*case.asked, Message("assistant", reply.text), AGAIN)
         turn, tries = turn + 1, tries + tried
     said = " ".join(reply.text.split())[:200]
+    if reply.finish == "length":
+        raise ServerFailed(
+            "its reply was cut before a verdict", "raise `model.judge.max_completion_tokens=N`"
+        )
     raise ServerFailed(
         f'its reply could not be read: "{said}"',
         "choose another model with `model.judge.name=NAME`",

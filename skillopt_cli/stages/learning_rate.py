@@ -10,8 +10,8 @@ from skillopt_cli.core.events import LearningRateChosen
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson
 from skillopt_cli.stages.ask import Question, ask
-from skillopt_cli.stages.material import lessons_text, listed, skill_text
-from skillopt_cli.stages.proposals import Rate
+from skillopt_cli.stages.prompt_text import lessons_text, listed, skill_text
+from skillopt_cli.stages.rewrite_schemas import Rate
 from skillopt_cli.stages.run import RateWish, Run
 
 

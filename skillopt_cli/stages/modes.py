@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from skillopt_cli.core.edits import Candidate, Patch, Source, UpdateMode
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.stages.contracts import FailureAnalysis, Merge, Proposing, SuccessAnalysis
-from skillopt_cli.stages.proposals import (
+from skillopt_cli.stages.answer_schemas import FailureAnalysis, Merge, Proposing, SuccessAnalysis
+from skillopt_cli.stages.rewrite import apply_chosen, rewrite_from_suggestions, take_merged
+from skillopt_cli.stages.rewrite_schemas import (
     FailureRewrite,
     FailureSuggestions,
     NewSkill,
@@ -16,7 +17,6 @@ from skillopt_cli.stages.proposals import (
     SuccessSuggestions,
     Suggestions,
 )
-from skillopt_cli.stages.rewrite import apply_chosen, rewrite_from_suggestions, take_merged
 from skillopt_cli.stages.run import Run
 
 

@@ -8,29 +8,43 @@ from dataclasses import replace
 from skillopt_cli.core.edits import Edit, Patch
 from skillopt_cli.core.events import Degraded
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.stages.answer_schemas import Ranking
 from skillopt_cli.stages.ask import Question, ask
-from skillopt_cli.stages.contracts import Ranking
-from skillopt_cli.stages.material import listed, skill_text
+from skillopt_cli.stages.prompt_text import listed, skill_text
 from skillopt_cli.stages.run import Run
 
 
 async def rank_with_model(
     run: Run, skill: SkillDocument, merged: Patch, budget: int | None
 ) -> Patch:
-    """The ranked patch. A patch within the budget needs no call, nor does a budget of nothing."""
+    """The ranked patch, empty where the ranking is.
+
+    A patch within the budget needs no call, nor does a budget of nothing.
+    """
     if not exceeds(len(merged.edits), budget) or budget is None:
         return merged
     if budget == 0:
         return within_budget(merged, ())
     user = f"{skill_text(skill)}\n\nKeep at most {budget} edits.\n\n{listed(merged.edits)}"
     answer = await ask(run, Question("ranking", user, Ranking, "select", budget))
-    if answer is None:
-        return within_budget(merged, by_support(merged.edits)[:budget])
-    places = [i for i in dict.fromkeys(answer.selected_indices) if 0 <= i < len(merged.edits)]
-    if not places:
-        run.emit(Degraded("select", "the ranking named no edit of the list"))
-        places = by_support(merged.edits)
-    return within_budget(merged, places[:budget])
+    if answer and not answer.selected_indices:
+        return within_budget(merged, ())
+    named = answer.selected_indices if answer else []
+    places = [i for i in dict.fromkeys(named) if 0 <= i < len(merged.edits)]
+    if stray := len(set(named)) - len(places):
+        which = f"{stray} of the numbers in the ranking name" if places else "the ranking names"
+        run.emit(Degraded("select", f"{which} no edit of the list"))
+    places = (places or by_support(merged.edits))[:budget]
+    if run.config.optimizer.failures_first:
+        places = _failures_first(merged.edits, places)
+    return within_budget(merged, places)
+
+
+def _failures_first(edits: Sequence[Edit], places: Sequence[int]) -> list[int]:
+    """As many places, in which edits of failures that were left out displace those of successes."""
+    others = [i for i in by_support(edits) if i not in places]
+    order = sorted((*places, *others), key=lambda i: edits[i].source == "success")
+    return order[: len(places)]
 
 
 def exceeds(edits: int, budget: int | None) -> bool:

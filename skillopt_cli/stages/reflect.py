@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from skillopt_cli.core.batches import cut
 from skillopt_cli.core.edits import Patch, Source
 from skillopt_cli.core.events import PatchesProposed
+from skillopt_cli.core.plan import cut
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection
+from skillopt_cli.stages.leak_check import guarded
 from skillopt_cli.stages.run import Run, announced
 
 
@@ -44,6 +45,20 @@ def _cut(source: Source, trajectories: list[Trajectory], size: int) -> Iterator[
         yield Minibatch(source, index, tuple(group))
 
 
+def begin_reflection(
+    run: Run, skill: SkillDocument, lessons: Sequence[Lesson], trajectories: Sequence[Trajectory]
+) -> None:
+    """Let analysts begin with the first trajectories of a batch.
+
+    Hints from then on are for the next step.
+    """
+    read_early, size = run.variants.read_early, run.config.gradient.minibatch_size
+    if read_early is None or run.overlap is None or len(trajectories) < size:
+        return
+    run = replace(run, hints=run.control.hints(run.number))
+    read_early(run, skill, trajectories, lessons)
+
+
 async def reflect(
     run: Run,
     skill: SkillDocument,
@@ -57,6 +72,7 @@ async def reflect(
     run = replace(run, hints=run.control.hints(run.number))
     with announced(run, "reflect", len(minibatches(run, trajectories))):
         reflection = await run.variants.reflect(run, skill, trajectories, lessons)
+        reflection = guarded(run, skill, trajectories, reflection)
     patches = reflection.patches
     failures = sum(p.source == "failure" for p in patches)
     run.emit(
@@ -65,16 +81,36 @@ async def reflect(
             asked=reflection.asked,
             failure_patches=failures,
             success_patches=len(patches) - failures,
-            edits=sum(len(p.edits) for p in patches),
+            edits=sum(len(p.edits) + len(p.set_aside) for p in patches),
+            round=run.round,
+            unknown_tasks=sum(p.unknown_tasks for p in patches),
         )
     )
     return reflection
 
 
+def with_claims(run: Run, patch: Patch, batch: Minibatch) -> Patch:
+    """The patch with the tasks each edit is written for, of those its analyst was shown.
+
+    Ids that were not shown are dropped and counted. Where edits are verified, one without any is
+    for the whole minibatch. An id is also understood by the number of its trajectory.
+    """
+    shown = [trajectory.task.id for trajectory in batch.trajectories]
+    known = {str(number): task for number, task in enumerate(shown, 1)} | {t: t for t in shown}
+    edits, unknown = [], 0
+    for edit in patch.edits:
+        named = dict.fromkeys(known[task] for task in edit.tasks if task in known)
+        unknown += sum(task not in known for task in edit.tasks)
+        tasks = tuple(named) or (tuple(shown) if run.verifies else ())
+        edits.append(replace(edit, tasks=tasks))
+    return replace(patch, edits=tuple(edits), unknown_tasks=unknown)
+
+
 def keep_patch(run: Run, path: str, patch: Patch) -> None:
     """A copy of a patch for people."""
-    document = asdict(replace(patch, vetoed=()))
-    del document["vetoed"]  # what is proposed and chosen here is reviewed later
+    document = asdict(replace(patch, set_aside=(), trials=()))
+    for later in ("set_aside", "trials", "unknown_tasks"):
+        del document[later]  # what is proposed and chosen here is reviewed and tried later
     for name in ("edits", "dropped"):
         document[name] = [edit.record for edit in getattr(patch, name)]
     notes = document.pop("notes")

@@ -19,4 +19,4 @@ async def review(run: Run, chosen: Patch) -> Patch:
     kept, vetoed = struck(chosen.edits, vetoes)
     if len(vetoed) < len(vetoes):
         run.emit(Degraded("update", "a veto struck nothing out: its edit is not proposed any more"))
-    return replace(chosen, edits=kept, vetoed=vetoed)
+    return replace(chosen, edits=kept, set_aside=(*chosen.set_aside, *vetoed))

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from skillopt_cli.core.edits import Candidate, EditOutcome, Patch, Rewrite, apply_edits, refuse
+from collections.abc import Sequence
+
+from skillopt_cli.core.edits import (
+    Candidate,
+    Edit,
+    EditOutcome,
+    Patch,
+    Rewrite,
+    apply_edits,
+    refuse,
+)
 from skillopt_cli.core.rewrite import adopt, sort_suggestions
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.stages.ask import Question, Unanswered, ask_or_why
-from skillopt_cli.stages.material import edits_block, skill_text
-from skillopt_cli.stages.proposals import NewSkill
+from skillopt_cli.stages.prompt_text import edits_block, skill_text
+from skillopt_cli.stages.rewrite_schemas import NewSkill
 from skillopt_cli.stages.run import Run
 
 
 async def apply_chosen(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:
     """The chosen edits, applied one by one."""
-    return apply_edits(skill, chosen.edits)
+    return applied(run, skill, chosen.edits)
+
+
+def applied(run: Run, skill: SkillDocument, edits: Sequence[Edit]) -> Candidate:
+    """The candidate of some edits under the run's settings."""
+    append = run.config.optimizer.append_unmatched
+    return apply_edits(skill, edits, append_unmatched=append)
 
 
 async def rewrite_from_suggestions(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from skillopt_cli.core.events import BatchScored
 from skillopt_cli.core.score import HARD, SOFT, Measured, Trajectory, mark
@@ -13,27 +13,40 @@ from skillopt_cli.stages.run import Run, announced
 
 
 async def rollout(
-    run: Run, skill: SkillDocument, tasks: Sequence[Task], draw: int
+    run: Run,
+    skill: SkillDocument,
+    tasks: Sequence[Task],
+    draw: int,
+    read: Callable[[Sequence[Trajectory]], None] | None = None,
 ) -> list[Trajectory]:
-    """Trajectories in the order of `tasks`, whatever order they finished in."""
+    """Trajectories in the order of `tasks`, whatever order they finished in.
+
+    Args:
+        read: hears the first trajectories, in order, whenever another one is there.
+    """
     done: dict[str, Trajectory] = {}
+    first: list[Trajectory] = []
 
     def take(trajectory: Trajectory) -> bool:
         done[trajectory.task.id] = trajectory
+        known = len(first)
+        while len(first) < len(tasks) and tasks[len(first)].id in done:
+            first.append(done[tasks[len(first)].id])
+        if read is not None and len(first) > known:
+            read(first)
         return True
 
     with announced(run, "rollout", len(tasks)):
         await attempt_each(run, skill, tasks, Purpose("rollout", "rollout", draw=draw), take)
-    ordered = [done[task.id] for task in tasks]
-    scored = Measured(skill, {t.task.id: mark(t.score) for t in ordered})
+    scored = Measured(skill, {t.task.id: mark(t.score) for t in first})
     run.emit(
         BatchScored(
             step=run.number,
             hard=scored.mean(HARD),
             soft=scored.mean(SOFT),
-            failures=sum(t.failed for t in ordered),
+            failures=sum(t.failed for t in first),
             scored=scored.scored,
             n=scored.n,
         )
     )
-    return ordered
+    return first

@@ -19,7 +19,7 @@ async def select(run: Run, skill: SkillDocument, merged: Patch, budget: int | No
     """
     with announced(run, "select", len(merged.edits)):
         chosen = await run.variants.select(run, skill, merged, budget)
-    chosen = replace(chosen, notes=merged.notes)
-    keep_patch(run, "ranked_edits.json", chosen)
-    run.emit(EditsChosen(run.number, chosen.edits, chosen.dropped))
+    chosen = replace(chosen, notes=merged.notes, set_aside=merged.set_aside)
+    keep_patch(run, run.of_round("ranked_edits.json"), chosen)
+    run.emit(EditsChosen(run.number, chosen.edits, chosen.dropped, run.round))
     return await review(run, chosen)

@@ -1,4 +1,4 @@
-"""Skill-aware reflection: analysts tell what the skill lacks from what the target did not heed.
+"""Skill-aware reflection: analysts separate missing rules from ignored ones.
 
 Off, nothing here changes a question: prompts and schemas stay byte for byte what they are.
 """
@@ -13,8 +13,8 @@ from pydantic import Field, create_model
 
 from skillopt_cli.config.sections import OptimizerConfig
 from skillopt_cli.core.edits import Source
+from skillopt_cli.stages.answer_schemas import Contract, Text
 from skillopt_cli.stages.ask import Question
-from skillopt_cli.stages.contracts import Contract, Text
 
 C = TypeVar("C", bound=Contract)
 

@@ -12,11 +12,11 @@ from typing import TypeVar
 
 from pydantic import Field, create_model
 
+from skillopt_cli.core.companion_files import SKILL_FILE
 from skillopt_cli.core.edits import Edit, Source
-from skillopt_cli.core.folder import SKILL_FILE
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.stages.answer_schemas import Contract, Editing, ProposedEdit, Text
 from skillopt_cli.stages.ask import Question
-from skillopt_cli.stages.contracts import Contract, Editing, ProposedEdit, Text
 
 C = TypeVar("C", bound=Contract)
 

@@ -11,65 +11,69 @@ import json
 from dataclasses import replace
 
 from skillopt_cli.core.events import SlowUpdateAction, SlowUpdateDecided
-from skillopt_cli.core.gate import GateDecision, gate
+from skillopt_cli.core.gate import GateDecision, GatePolicy, GateRule, gate
+from skillopt_cli.core.plan import StepPlan
 from skillopt_cli.core.score import Measured, Settled
 from skillopt_cli.core.skill import SLOW_UPDATE
 from skillopt_cli.core.state import TrainState
-from skillopt_cli.stages.measure import measure, measure_against
+from skillopt_cli.stages.leak_check import checked_guidance
+from skillopt_cli.stages.measure import measure_against
 from skillopt_cli.stages.run import Comparison, Run
 
 
-def plant(run: Run, state: TrainState, epoch: int) -> TrainState:
-    """Give both texts an empty region. Targets never see it, so marks and origin stay theirs."""
-    current, best = (_planted(measured) for measured in (state.current, state.best))
-    _state(run, SlowUpdateDecided(run.number, epoch, "inject_placeholder"), current)
-    return replace(state, current=current, best=best)
+def first_epoch(run: Run, state: TrainState, step: StepPlan) -> None:
+    """Record that the first epoch has none before it. The first guidance makes the region."""
+    decided = SlowUpdateDecided(run.number, step.epoch, "inject_placeholder")
+    _record(run, decided, state.current)
 
 
-async def slow_update(run: Run, state: TrainState, comparison: Comparison) -> TrainState:
-    """Ask for guidance, write it into its region, measure the text, and adopt it or not."""
-    epoch = comparison.epoch
-    guidance = await run.variants.guide(run, comparison)
+async def slow_update(
+    run: Run, state: TrainState, step: StepPlan, comparison: Comparison
+) -> TrainState:
+    """Ask for guidance, write it into its region, measure the text, and adopt it or not.
+
+    Adopted guidance makes the current text. The best text stays unless that measured better.
+    """
+    written = await run.variants.guide(run, comparison)
+    guidance = checked_guidance(run, comparison, written)
     if guidance is None:
-        _state(run, SlowUpdateDecided(run.number, epoch, "no_content"), None)
+        _record(run, SlowUpdateDecided(run.number, step.epoch, "no_content"), None)
         return state
     candidate = state.current.skill.with_region(SLOW_UPDATE, guidance)
-    folder = f"slow_update/epoch_{epoch:02d}/"
+    folder = f"slow_update/epoch_{step.epoch:02d}/"
     run.keep_skill(f"{folder}candidate_skill", candidate)
+    rule = guidance_rule(run)
     # Outside the step's folder, whose own attempts at the same tasks stay as they are.
-    apart = replace(run, folder=folder)
-    if run.config.optimizer.slow_update_gate_with_selection:
-        measured = await measure_against(apart, candidate, state.current)
-        decision = gate(measured, state.current, state.best, run.rule)
-        _state(
-            run,
-            SlowUpdateDecided(run.number, epoch, _action(decision), guidance, decision),
-            measured,
-        )
-        if not decision.accepted or not isinstance(measured, Measured):
-            return state
-        best = measured if decision.leads else state.best
-        return state.after_slow_update(measured, best, run.number)
-    current = await measure(apart, candidate, "selection")
-    best_text = state.best.skill.with_region(SLOW_UPDATE, guidance)
-    beside = replace(run, folder=f"{folder}best/")
-    best = current if best_text == candidate else await measure(beside, best_text, "selection")
-    # Nothing could be compared with a text that has hardly a score: all later candidates would
-    # be turned down.
-    known = min(current.coverage, best.coverage) >= run.rule.min_coverage
-    action: SlowUpdateAction = "force_accept" if known else "indecisive"
-    _state(run, SlowUpdateDecided(run.number, epoch, action, guidance), current)
-    if not known:
+    apart = replace(run, folder=folder, rule=rule)
+    measured = await measure_against(apart, candidate, state.current)
+    decision = _comparable(gate(measured, state.current, state.best, rule), rule)
+    action = _action(decision)
+    decided = SlowUpdateDecided(run.number, step.epoch, action, guidance, decision)
+    _record(run, decided, measured)
+    if not decision.accepted or not isinstance(measured, Measured):
         return state
-    run.keep_skill(f"skills/epoch_{epoch:02d}_before", state.best.skill)
-    return state.after_slow_update(current, best, run.number)
+    if action == "force_accept":
+        run.keep_skill(f"skills/epoch_{step.epoch:02d}_before", state.current.skill)
+    return state.after_slow_update(step, measured, decision)
 
 
-def _planted(measured: Measured) -> Measured:
-    skill = measured.skill
-    if skill.region(SLOW_UPDATE) is not None:
-        return measured
-    return Measured(skill.with_region(SLOW_UPDATE, ""), measured.marks)
+def guidance_rule(run: Run) -> GateRule:
+    """How guidance is judged: by the gate, which may accept ties, or accepted by force."""
+    settings = run.config.optimizer
+    gated = run.rule.use_gate and settings.slow_update_gate_with_selection
+    policy: GatePolicy = "not_worse" if settings.slow_update_accept_ties else "strict"
+    return replace(run.rule, use_gate=gated, policy=policy)
+
+
+def _comparable(decision: GateDecision, rule: GateRule) -> GateDecision:
+    """The decision; indecisive where guidance would be injected that has hardly a score.
+
+    Nothing could be compared with such a text: all later candidates would be rejected.
+    """
+    covered = decision.scored >= rule.min_coverage * decision.n
+    if decision.verdict == "force_accept" and not covered:
+        return replace(decision, verdict="indecisive", beats_best=False)
+    return decision
 
 
 def _action(decision: GateDecision) -> SlowUpdateAction:
@@ -82,8 +86,8 @@ def _action(decision: GateDecision) -> SlowUpdateAction:
             return verdict
 
 
-def _state(run: Run, decided: SlowUpdateDecided, measured: Measured | Settled | None) -> None:
-    """State what was decided, with the scores of the text it was decided on, and keep a copy."""
+def _record(run: Run, decided: SlowUpdateDecided, measured: Measured | Settled | None) -> None:
+    """Emit what was decided, with the scores of the text it was decided on, and keep a copy."""
     if measured is not None:
         decided = replace(decided, hard=measured.hard, soft=measured.soft)
     document = {

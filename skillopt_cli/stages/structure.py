@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 
 import yaml
 
+from skillopt_cli.core.companion_files import SKILL_FILE, inner
 from skillopt_cli.core.edits import Candidate, Edit, EditOutcome, apply_edits, refuse
 from skillopt_cli.core.errors import BackendError
-from skillopt_cli.core.folder import SKILL_FILE, inner
-from skillopt_cli.core.skill import FRONT_MATTER, SkillDocument
+from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.structure import (
     Fault,
     changed_files,
@@ -20,6 +20,7 @@ from skillopt_cli.core.structure import (
     structure_faults,
 )
 from skillopt_cli.ports import Executor
+from skillopt_cli.stages.rewrite import applied
 from skillopt_cli.stages.run import Run
 
 _LIMIT = 10.0
@@ -40,16 +41,16 @@ async def sound(
     """
     if skill.folder is None or made.refused:
         return made
-    checker = _Checker(run.executor)
+    checker = _Checker(run.executor, run.config.optimizer.append_unmatched)
     blamed: dict[int, EditOutcome] = {}
-    replayed = made.rewrite is None and apply_edits(skill, edits).skill == made.skill
+    replayed = made.rewrite is None and applied(run, skill, edits).skill == made.skill
     while faults := await checker.faults(skill, made.skill):
         culprit = await checker.culprit(skill, made, faults[0]) if replayed else None
         if culprit is None:
             return refuse(skill, made, str(faults[0]))
         places = [i for i in range(len(edits)) if i not in blamed]
         blamed[places[culprit]] = EditOutcome(edits[places[culprit]], "invalid", str(faults[0]))
-        made = apply_edits(skill, [e for i, e in enumerate(edits) if i not in blamed])
+        made = applied(run, skill, [e for i, e in enumerate(edits) if i not in blamed])
     if not blamed:
         return made
     rest = iter(made.outcomes)
@@ -59,9 +60,10 @@ async def sound(
 
 @dataclass(frozen=True, slots=True)
 class _Checker:
-    """All checks; remembers what a shell said of a script."""
+    """All checks; remembers a shell's verdict on a script."""
 
     executor: Executor
+    append_unmatched: bool
     said: dict[tuple[str, str], Fault | None] = field(default_factory=dict)
 
     async def faults(self, before: SkillDocument, after: SkillDocument) -> tuple[Fault, ...]:
@@ -85,12 +87,14 @@ class _Checker:
         there = [
             i
             for i, outcome in enumerate(made.outcomes)
-            if outcome.state == "applied" and inner(outcome.edit.file or SKILL_FILE) == fault.file
+            if outcome.changed and inner(outcome.edit.file or SKILL_FILE) == fault.file
         ]
         others = [o.edit for i, o in enumerate(made.outcomes) if i not in there]
-        base = apply_edits(skill, others).skill
+        append = self.append_unmatched
+        base = apply_edits(skill, others, append_unmatched=append).skill
         for count, place in enumerate(there, 1):
-            part = apply_edits(base, [made.outcomes[i].edit for i in there[:count]]).skill
+            tried = [made.outcomes[i].edit for i in there[:count]]
+            part = apply_edits(base, tried, append_unmatched=append).skill
             if any(found.file == fault.file for found in await self.faults(skill, part)):
                 return place
         return None
@@ -104,12 +108,8 @@ class _Checker:
 
 
 def _yaml_fault(path: str, text: str) -> Fault | None:
-    """What is wrong with a YAML file, or with the front matter of SKILL.md."""
-    if path == SKILL_FILE:
-        front = [r.inner for r in SkillDocument(text).regions if r.name == FRONT_MATTER]
-        # The rules around it are YAML's own marks of a document's start.
-        text = front[0].rstrip().removesuffix("---") if front else ""
-    elif language_of(path, text) != "yaml":
+    """What is wrong with a YAML file."""
+    if language_of(path, text) != "yaml":
         return None
     try:
         for _ in yaml.compose_all(text, yaml.SafeLoader):
@@ -123,7 +123,7 @@ def _yaml_fault(path: str, text: str) -> Fault | None:
 
 
 async def _asked_of_shell(executor: Executor, path: str, text: str) -> Fault | None:
-    """What a shell says of a script that it reads but does not run; None without such a shell."""
+    """A shell's error on a script that it parses but does not run; None without such a shell."""
     first = text.partition("\n")[0]
     shell = "sh" if first.startswith("#!") and "bash" not in first else "bash"
     async with executor.workspace("syntax") as folder:

@@ -1,1 +1,1 @@
-"""A run's memory on disk: run folder, journal, codec. Imports: core, ports."""
+"""Storage of a run: run folder, event log, journal, lock, codec, recordings."""

@@ -9,35 +9,38 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path, PurePosixPath
-from types import TracebackType
-from typing import BinaryIO
 
-from skillopt_cli.core.errors import DataError
+from skillopt_cli.core.companion_files import SKILL_FILE
+from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.core.events import Stamped
-from skillopt_cli.core.folder import SKILL_FILE
-from skillopt_cli.core.regular import open_regular, read_regular
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import ChatReply, Task
-from skillopt_cli.skill_folder import lay_out
+from skillopt_cli.permissions import make_folder, opener
+from skillopt_cli.ports import Stored
+from skillopt_cli.safe_files import open_regular, read_regular
+from skillopt_cli.skill_folder import write_companions
 from skillopt_cli.store import codec
+from skillopt_cli.store.event_log import end_of_lines, last_line, read_fact, read_line
 from skillopt_cli.store.journal import Journal
+from skillopt_cli.store.layout import EVENTS
+from skillopt_cli.store.shared_cache import SharedCache
 
 STATE = "state.json"
 PREVIOUS_STATE = "state.prev.json"
-EVENTS = "events.jsonl"
-
-LONGEST_LINE = 1 << 26
-"""Bytes of a line of the log, many times those of the largest fact."""
-_TAIL_BLOCK = 1 << 16
+_MARK_BYTES = 6
 
 
 class FileStore:
     """A `Store` in a run folder. Reading changes nothing; files are opened on the first write.
 
+    Attributes:
+        passed_over: why the last checkpoint that was read is not the newest; "" if it is.
+        shared: the cache that the run has in common with others, once it is open.
+
     Args:
-        folder: the run folder, made when first written to.
+        folder: the run folder, created by the first write.
         journal: rollouts and calls; opened and closed by the caller.
     """
 
@@ -47,24 +50,33 @@ class FileStore:
         self._log: FileIO | None = None
         self._last_number: int | None = None
         self._checkpoint: str | None = None
+        self.passed_over = ""
+        self.shared: SharedCache | None = None
 
     def load_state(self) -> TrainState | None:
-        """The last checkpoint, the one before when that is damaged, None when there is none.
+        """The last checkpoint, the previous one if that is damaged, None if there is none.
 
         Raises:
-            DataError: no checkpoint can be read, or a newer version wrote it.
+            DataError: no checkpoint can be read, or it has a newer schema.
         """
         faults: list[str] = []
+        missing: list[str] = []
         for name in (STATE, PREVIOUS_STATE):
             try:
                 text = read_regular(self.folder / name).decode()
                 state = codec.load_state(text)
             except FileNotFoundError:
+                missing.append(name)
                 continue
             except (OSError, ValueError):
                 faults.append(name)
                 continue
+            except DataError as error:
+                raise DataError(f"{self.folder / name}: {error.message}", error.hint) from error
             self._checkpoint = text
+            if faults or missing:
+                what = f"{STATE} is {'damaged' if faults else 'missing'}"
+                self.passed_over = f"{what}; the run goes on from the one before"
             return state
         if faults:
             raise DataError(
@@ -74,38 +86,38 @@ class FileStore:
         return None
 
     def save_state(self, state: TrainState) -> None:
-        """Replace the checkpoint atomically; the one before is kept beside it.
+        """Replace the checkpoint atomically, and keep the previous one beside it.
 
-        The log reaches the disk first, so a checkpoint never knows more than the log.
+        The log is synced first, so a checkpoint never contains more than the log.
         """
         if self._checkpoint is None:
             self.load_state()
         if self._log is not None:
-            with _writing(self.folder / EVENTS):
+            with _write_errors(self.folder / EVENTS):
                 os.fsync(self._log.fileno())
         if self._checkpoint is not None:
-            # What was read or written last, not what lies there: that may be the damaged file.
+            # The text read or written last, since the file itself may be damaged.
             replace_text(self.folder / PREVIOUS_STATE, self._checkpoint, durable=True)
         text = codec.dump_state(state)
         replace_text(self.folder / STATE, text, durable=True)
         self._checkpoint = text
 
     def append(self, fact: Stamped) -> None:
-        """Add a fact to the log; it survives the death of the process once this returns."""
+        """Append a fact to the log; it survives a killed process once this returns."""
         line = codec.dump_fact(fact).encode() + b"\n"
-        with _writing(self.folder / EVENTS):
+        with _write_errors(self.folder / EVENTS):
             if self._log is None:
                 self._log = self._open_log()
             try:
                 while line:
                     line = line[self._log.write(line) :]
             except OSError:
-                self.close()  # the next append opens the log again and cuts what was half written
+                self.close()  # the next append opens the log again and truncates a torn line
                 raise
         self._last_number = fact.number
 
     def facts(self) -> Iterator[Stamped]:
-        """The log from its start; a last line without its end is left out.
+        """The log from its start, without an incomplete last line.
 
         Raises:
             DataError: another line cannot be read.
@@ -126,7 +138,7 @@ class FileStore:
         """Number of the last logged fact, 0 for an empty log; raises as `facts` does."""
         if self._last_number is None:
             path = self.folder / EVENTS
-            line = _last_line(path)
+            line = last_line(path)
             self._last_number = read_fact(path, "the last line", line).number if line else 0
         return self._last_number
 
@@ -135,36 +147,54 @@ class FileStore:
         return self._journal.recall(key, task)
 
     def remember(self, key: str, trajectory: Trajectory) -> None:
-        """Journal a scored rollout; ValueError for a broken one."""
-        self._journal.remember(key, trajectory)
+        """Journal a scored rollout, and share it; ValueError for a broken one."""
+        document = self._journal.remember(key, trajectory)
+        if self.shared is not None:
+            self.shared.share("rollout", key, document)
 
     def recall_call(self, key: str) -> ChatReply | None:
         """A model call's reply from the journal."""
         return self._journal.recall_call(key)
 
     def remember_call(self, key: str, reply: ChatReply) -> None:
-        """Journal a model call's reply."""
-        self._journal.remember_call(key, reply)
+        """Journal a model call's reply, and share it."""
+        document = self._journal.remember_call(key, reply)
+        if self.shared is not None:
+            self.shared.share("call", key, document)
+
+    async def fetch(self, kind: Stored, key: str) -> None:
+        """Journal what the shared cache holds under `key`, where the journal lacks it."""
+        if self.shared is None or self._journal.document(kind, key) is not None:
+            return
+        document = await self.shared.fetch(kind, key)
+        if document is not None:
+            self._journal.insert(kind, key, document)
+
+    async def flush(self) -> None:
+        """Wait until the shared cache holds what was remembered, or cannot."""
+        if self.shared is not None:
+            await self.shared.flush()
 
     def keep(self, path: str, text: str) -> None:
-        """Write `text` at `path` inside the run folder, atomically, making folders as needed.
+        """Write `text` at `path` inside the run folder, atomically; missing folders are created.
 
         Raises:
             ValueError: the path is empty, absolute or leads out of the folder.
         """
-        replace_text(self.folder / inner_path(path), text)
+        data = text.encode(errors="backslashreplace")
+        replace_bytes(self.folder / inner_path(path), data, drafts=self.folder)
 
     def keep_folder(self, path: str, skill: SkillDocument) -> None:
-        """Lay a skill folder out inside the run folder, in the place of what is there.
+        """Write a skill folder inside the run folder, replacing what is there.
 
         Raises:
             ValueError: as `keep`.
-            DataError: as `lay_out`.
+            DataError: as `write_companions`.
         """
-        replace_folder(self.folder / inner_path(path), skill)
+        replace_folder(self.folder / inner_path(path), skill, drafts=self.folder)
 
     def close(self) -> None:
-        """Close the log. A later append opens it again."""
+        """Close the log; a later append opens it again."""
         if self._log is not None:
             self._log.close()
             self._log = None
@@ -172,27 +202,22 @@ class FileStore:
     def __enter__(self) -> FileStore:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _open_log(self) -> FileIO:
-        """The log, ready for appending, without the torn line a killed process may have left."""
+        """Open the log for appending, without the torn line of a killed process."""
         path = self.folder / EVENTS
-        self.folder.mkdir(parents=True, exist_ok=True)
-        log = path.open("ab", buffering=0)
-        end = _end_of_lines(path)
+        make_folder(self.folder)
+        log = open(path, "ab", buffering=0, opener=opener)  # noqa: SIM115 - closed by `close`
+        end = end_of_lines(path)
         if end < path.stat().st_size:
             log.truncate(end)
         return log
 
 
 def inner_path(path: str) -> PurePosixPath:
-    """`path` as a relative path that cannot leave the folder it is joined to.
+    """`path` as a relative path that cannot leave a folder.
 
     Raises:
         ValueError: it is empty, absolute or has a part `..`.
@@ -203,47 +228,93 @@ def inner_path(path: str) -> PurePosixPath:
     return inner
 
 
+def check_vacant(out: Path) -> None:
+    """Check where a file is to be written, before any work is done for it.
+
+    Raises:
+        UsageError: something is there, or the folder around it is not, or must not be written.
+    """
+    if out.is_dir():
+        raise UsageError(f"{out} is a folder", "name a file in it with --out")
+    if out.exists() or out.is_symlink():
+        raise UsageError(f"{out} exists already", "choose another file with --out")
+    if not out.parent.is_dir():
+        raise UsageError(
+            f"{out} cannot be written: there is no folder {out.parent}",
+            "make the folder, or choose another file with --out",
+        )
+    if not os.access(out.parent, os.W_OK):
+        raise UsageError(
+            f"{out} cannot be written: nothing may be written in the folder {out.parent}",
+            "correct its permissions, or choose another file with --out",
+        )
+
+
 def replace_text(path: Path, text: str, *, durable: bool = False) -> None:
-    """Write a file so that a reader sees the old text or the new one, never a part.
+    """Replace a file atomically: a reader sees the old text or the new one.
 
     Args:
-        path: the file; its folders are made when missing.
+        path: the file; missing folders are created.
         text: written as UTF-8, byte for byte; half a surrogate pair as its escape.
-        durable: also survive a power cut.
+        durable: sync to disk, to survive a power cut.
 
     Raises:
         DataError: the disk is full or the folder not writable.
     """
-    with _writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.parent / f".{secrets.token_hex(6)}.tmp"
+    replace_bytes(path, text.encode(errors="backslashreplace"), durable=durable)
+
+
+def replace_bytes(
+    path: Path, data: bytes, *, durable: bool = False, drafts: Path | None = None
+) -> None:
+    """Replace a file atomically, as `replace_text` does.
+
+    Args:
+        drafts: the folder where it is written first, on the same disk; None for its own.
+    """
+    with _write_errors(path):
+        draft, _ = _drafts(drafts or path.parent)
         try:
-            with draft.open("xb") as file:
-                file.write(text.encode(errors="backslashreplace"))
-                if durable:
-                    file.flush()
-                    os.fsync(file.fileno())
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-        if durable:
-            _sync_folder(path.parent)
+            _replace(path, data, draft, durable=durable)
+        except FileNotFoundError:
+            make_folder(path.parent)
+            _replace(path, data, draft, durable=durable)
 
 
-def replace_folder(path: Path, skill: SkillDocument) -> None:
-    """Write a skill folder so that a reader sees the old one or the new one, or for a moment none.
+def _replace(path: Path, data: bytes, draft: Path, *, durable: bool) -> None:
+    try:
+        with open(draft, "xb", opener=opener) as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        draft.replace(path)
+    # Ctrl-C as well: nothing half written stays.
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    if durable:
+        _sync_folder(path.parent)
+
+
+def replace_folder(path: Path, skill: SkillDocument, *, drafts: Path | None = None) -> None:
+    """Replace a skill folder: a reader sees the old one, the new one, or for a moment none.
+
+    Args:
+        drafts: as of `replace_bytes`.
 
     Raises:
         DataError: it cannot be written, or a file of the skill changed since it was read.
     """
-    mark = secrets.token_hex(6)
-    draft, old = (path.parent / f".{mark}.{ending}" for ending in ("tmp", "old"))
-    with _writing(path):
+    draft, old = _drafts(drafts or path.parent)
+    with _write_errors(path):
         try:
-            draft.mkdir(parents=True)
-            (draft / SKILL_FILE).write_bytes(skill.text.encode(errors="backslashreplace"))
+            make_folder(path.parent)
+            make_folder(draft)
+            with open(draft / SKILL_FILE, "wb", opener=opener) as file:
+                file.write(skill.text.encode(errors="backslashreplace"))
             if skill.folder is not None:
-                lay_out(skill.folder, draft)
+                write_companions(skill.folder, draft)
             if path.exists():
                 path.rename(old)
             draft.rename(path)
@@ -252,67 +323,25 @@ def replace_folder(path: Path, skill: SkillDocument) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def read_line(path: Path, number: int, log: BinaryIO) -> bytes:
-    """The next line of a log; empty at its end, and where its writer is not done with the line.
+def clear_drafts(folder: Path) -> None:
+    """Remove what a killed process left half written in a run folder that is locked.
 
-    Raises:
-        DataError: it is longer than any fact.
+    Looks at the folder and those in it, but no deeper: a store writes the drafts of all files there
+    first, and a long run has many folders.
     """
-    line = log.readline(LONGEST_LINE)
-    if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-        raise _too_long(path, f"line {number}")
-    return line if line.endswith(b"\n") else b""
+    for ending in ("tmp", "old"):
+        name = f".{'[0-9a-f]' * 2 * _MARK_BYTES}.{ending}"
+        for draft in (*folder.glob(name), *folder.glob(f"*/{name}")):
+            if draft.is_dir() and not draft.is_symlink():
+                shutil.rmtree(draft, ignore_errors=True)
+            else:
+                draft.unlink(missing_ok=True)
 
 
-def read_fact(path: Path, where: str, line: bytes) -> Stamped:
-    """The fact in a line of a log; raises DataError, naming file and place, where there is none."""
-    try:
-        return codec.load_fact(line)
-    except ValueError as error:
-        raise DataError(
-            f"{where} of {path} is not a fact",
-            "remove that line, or restore the file from a copy",
-        ) from error
-
-
-def _too_long(path: Path, where: str) -> DataError:
-    return DataError(
-        f"{where} of {path} is longer than any fact: it has {LONGEST_LINE:,} bytes or more",
-        "remove that line, or restore the file from a copy",
-    )
-
-
-def _end_of_lines(path: Path) -> int:
-    """Bytes up to and including the last line end."""
-    with open_regular(path) as file:
-        at = file.seek(0, os.SEEK_END)
-        while at > 0:
-            start = max(at - _TAIL_BLOCK, 0)
-            file.seek(start)
-            cut = file.read(at - start).rfind(b"\n")
-            if cut >= 0:
-                return start + cut + 1
-            at = start
-    return 0
-
-
-def _last_line(path: Path) -> bytes:
-    """The last whole line, empty when there is none."""
-    try:
-        end = _end_of_lines(path)
-    except FileNotFoundError:
-        return b""
-    block = _TAIL_BLOCK
-    with open_regular(path) as file:
-        while True:
-            start = max(end - block, 0)
-            file.seek(start)
-            lines = file.read(end - start).split(b"\n")
-            if len(lines) > 2 or start == 0:
-                return lines[-2] if len(lines) > 1 else b""
-            if block > LONGEST_LINE:
-                raise _too_long(path, "the last line")
-            block *= 2
+def _drafts(folder: Path) -> tuple[Path, Path]:
+    """Unused names in a folder: for what is being written, and for what it replaces."""
+    mark = secrets.token_hex(_MARK_BYTES)
+    return folder / f".{mark}.tmp", folder / f".{mark}.old"
 
 
 def _sync_folder(folder: Path) -> None:
@@ -324,11 +353,11 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise DataError(
             f"{path} cannot be written: {error.strerror or error}",
-            "free disk space or mend the folder's permissions, then `skillopt resume` the run",
+            "free disk space or fix the folder's permissions, then `skillopt resume` the run",
         ) from error

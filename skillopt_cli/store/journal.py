@@ -1,115 +1,130 @@
 """The journal: every scored rollout and every model call, in one SQLite file.
 
-The file may be shared by several runs and processes: the first answer to a key stays. Each write is
-committed when the call returns, so killing the process loses nothing that was remembered.
+The first value of a key stays, also where several processes of one machine write the file. Each
+write is committed when the call returns, so killing the process loses nothing that was stored.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Literal
 
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.task import ChatReply, Task
+from skillopt_cli.permissions import make_folder, open_file
+from skillopt_cli.ports import Stored
 from skillopt_cli.store import codec
 
 BUSY_SECONDS = 30.0
-"""How long a write waits for another process to finish its own."""
+"""Timeout of a write that waits for another process's write."""
 
-_Table = Literal["rollouts", "calls"]
+MEMORY = Path(":memory:")
+"""The path of a journal without a file."""
 
 
 class Journal:
-    """Rollouts and calls by key. Open for as long as the run; a context manager.
+    """Rollouts and calls by key; a context manager that stays open during the run.
 
     Args:
-        path: the SQLite file, made with its folders when missing.
+        path: the SQLite file, or `MEMORY`; it and its folders are created when missing.
+        mode: permissions of the folders that are created; None as `make_folder`.
 
     Raises:
-        DataError: the file is no journal, comes from a newer version, or cannot be opened.
+        DataError: the file is not a journal, has a newer schema, or cannot be opened.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, mode: int | None = None) -> None:
         self.path = path
-        with self._translated():
-            path.parent.mkdir(parents=True, exist_ok=True)
+        with self._data_errors():
+            make_folder(path.parent, mode)
+            # SQLite gives the files beside it the permissions of this one. One that is there is not
+            # opened here, since closing it would release the locks of its other users.
+            if path != MEMORY:
+                with suppress(FileExistsError):
+                    os.close(open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode))
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         with ExitStack() as unless_ready:
             unless_ready.callback(self._db.close)
-            with self._translated():
+            with self._data_errors():
                 self._prepare()
             unless_ready.pop_all()
 
     def recall(self, key: str, task: Task) -> Trajectory | None:
-        """The trajectory of `task` remembered under `key`, equal to the original, or None."""
-        row = self._get("rollouts", key)
+        """The trajectory of `task` stored under `key`, equal to the original, or None."""
+        row = self.document("rollout", key)
         if row is None:
             return None
-        with self._translated():
+        with self._data_errors():
             return codec.load_rollout(row, task)
 
-    def remember(self, key: str, trajectory: Trajectory) -> None:
-        """Keep a scored trajectory, unless `key` is taken.
+    def remember(self, key: str, trajectory: Trajectory) -> str:
+        """Store a scored trajectory, unless `key` is taken, and return it as a document.
 
         Raises:
             ValueError: the attempt is broken.
         """
-        self._put("rollouts", key, codec.dump_rollout(trajectory))
+        return self.insert("rollout", key, codec.dump_rollout(trajectory))
 
     def recall_call(self, key: str) -> ChatReply | None:
-        """The reply remembered under `key`, or None."""
-        row = self._get("calls", key)
+        """The reply stored under `key`, or None."""
+        row = self.document("call", key)
         if row is None:
             return None
-        with self._translated():
+        with self._data_errors():
             return codec.load_call(row)
 
-    def remember_call(self, key: str, reply: ChatReply) -> None:
-        """Keep a reply, unless `key` is taken."""
-        self._put("calls", key, codec.dump_call(reply))
+    def remember_call(self, key: str, reply: ChatReply) -> str:
+        """Store a reply, unless `key` is taken, and return it as a document."""
+        return self.insert("call", key, codec.dump_call(reply))
 
     def call_keys(self) -> list[str]:
         """The keys of all calls, sorted."""
-        with self._translated():
+        with self._data_errors():
             return [key for (key,) in self._db.execute("SELECT key FROM calls ORDER BY key")]
 
+    def document(self, kind: Stored, key: str) -> str | None:
+        """What is stored under `key`, as a document of the codec, or None."""
+        with self._data_errors():
+            row = self._db.execute(f"SELECT body FROM {kind}s WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def insert(self, kind: Stored, key: str, document: str) -> str:
+        """Store a document that the codec can read, unless `key` is taken, and return it."""
+        with self._data_errors():
+            self._db.execute(f"INSERT OR IGNORE INTO {kind}s VALUES (?, ?)", (key, document))
+        return document
+
     @contextmanager
-    def filling(self) -> Iterator[None]:
-        """Make what is remembered within the block last together, or not at all."""
-        with self._translated():
+    def transaction(self) -> Iterator[None]:
+        """Commit all writes of the block together, or none of them."""
+        with self._data_errors():
             self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
-        # Whatever ended the block, half of what it remembers must not last.
+        # Whatever ended the block, a part of its writes must not stay.
         except BaseException:
             self._db.execute("ROLLBACK")
             raise
-        with self._translated():
+        with self._data_errors():
             self._db.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the file; the journal is of no use afterwards."""
+        """Close the file for good."""
         self._db.close()
 
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _prepare(self) -> None:
-        # NORMAL in WAL mode survives the death of the process; only a power cut may cost the last
-        # writes, and those are merely paid for again.
+        # NORMAL in WAL mode survives a killed process; only a power cut may lose the last writes,
+        # whose calls are then made again.
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.execute("BEGIN IMMEDIATE")
@@ -127,22 +142,13 @@ class Journal:
         self._db.execute(f"PRAGMA user_version = {codec.SCHEMA}")
         self._db.execute("COMMIT")
 
-    def _get(self, table: _Table, key: str) -> str | None:
-        with self._translated():
-            row = self._db.execute(f"SELECT body FROM {table} WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
-
-    def _put(self, table: _Table, key: str, body: str) -> None:
-        with self._translated():
-            self._db.execute(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", (key, body))
-
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _data_errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
             raise DataError(
                 f"the journal {self.path} cannot be used: {error}",
-                "free disk space or mend its permissions; a damaged journal may be removed,"
+                "free disk space or fix its permissions; a damaged journal may be removed,"
                 " which costs its rollouts and calls again",
             ) from error

@@ -1,4 +1,4 @@
-"""One writer per run folder."""
+"""The lock of a run folder: one writer at a time."""
 
 from __future__ import annotations
 
@@ -9,34 +9,35 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skillopt_cli.core.errors import DataError, RunLocked
-from skillopt_cli.core.regular import open_regular
+from skillopt_cli.permissions import opener
+from skillopt_cli.safe_files import open_regular
 
 LOCK_FILE = "run.lock"
-_LONGEST = 32
-"""Bytes of a process id, and more."""
+_LONGEST_ID = 32
+"""Bytes that hold any process id."""
 
 
 @contextmanager
 def lock_run(folder: Path) -> Iterator[None]:
-    """Hold the run folder for this process. The folder must exist.
+    """Lock an existing run folder for this process while the block lasts.
 
-    The operating system gives the lock back however the process ends. The file itself stays, since
-    removing it would let two processes lock two files of the same name.
+    The operating system releases the lock however the process ends. The file itself stays, since
+    removing it would let two processes lock two files of the same name. Somebody may remove it all
+    the same, so the folder is locked as well.
 
     Raises:
-        RunLocked: another holder has it; names its process and the folder.
+        RunLocked: another process holds it; the message names process and folder.
         DataError: the file system cannot lock.
     """
-    with (folder / LOCK_FILE).open("a+", encoding="ascii") as file:
+    with (
+        _locked_folder(folder),
+        open(folder / LOCK_FILE, "a+", encoding="ascii", opener=opener) as file,
+    ):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
-            holder = file.read().strip()
-            raise RunLocked(
-                f"the run folder {folder} is in use by process {holder or 'unknown'}",
-                "wait until it ends, or stop it; the run can be resumed then",
-            ) from None
+            raise _in_use(folder, file.read().strip()) from None
         except OSError as error:
             raise DataError(
                 f"the run folder {folder} cannot be locked: {error.strerror}",
@@ -48,18 +49,53 @@ def lock_run(folder: Path) -> Iterator[None]:
         yield
 
 
-def holder(folder: Path) -> str | None:
-    """The process that writes the run folder, as `lock_run` noted it; None when none does."""
+@contextmanager
+def _locked_folder(folder: Path) -> Iterator[None]:
+    """Lock the folder itself, where its file system can; raises RunLocked."""
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        file = open_regular(folder / LOCK_FILE)
-    except OSError:
-        return None
-    with file:
         try:
-            # Shared, and given back at once: asking keeps nobody out for longer than it takes.
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return file.read(_LONGEST).decode("ascii", "replace").strip() or "unknown"
+            raise _in_use(folder, _written_id(folder)) from None
+        # Network file systems may lock files only, and there the file counts alone.
         except OSError:
-            return None
+            pass
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _in_use(folder: Path, owner: str) -> RunLocked:
+    return RunLocked(
+        f"the run folder {folder} is in use by process {owner or 'unknown'}",
+        "wait until it ends, or stop it; the run can be resumed then",
+    )
+
+
+def _written_id(folder: Path) -> str:
+    """The process id in the lock file; empty without one."""
+    try:
+        with open_regular(folder / LOCK_FILE) as file:
+            return file.read(_LONGEST_ID).decode("ascii", "replace").strip()
+    except OSError:
+        return ""
+
+
+def lock_holder(folder: Path) -> str | None:
+    """The id of the process that holds the run folder's lock, None when none does."""
+    for path in (folder / LOCK_FILE, folder):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError:
+            continue
+        try:
+            # Shared, and released at once, so that the check delays no other process.
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _written_id(folder) or "unknown"
+        except OSError:
+            continue
+        finally:
+            os.close(descriptor)
     return None

@@ -1,4 +1,4 @@
-"""A store that forgets everything when the process ends."""
+"""A store in memory, for tests and probes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import ChatReply, Task
+from skillopt_cli.ports import Stored
 from skillopt_cli.store.files import inner_path
 
 
@@ -16,7 +17,7 @@ class MemoryStore:
     """A `Store` in memory, with the contract of the one on disk.
 
     Attributes:
-        files: what was kept, by path.
+        files: the texts of files, by path.
         states: every checkpoint, oldest first.
         log: every fact, oldest first.
     """
@@ -33,7 +34,7 @@ class MemoryStore:
         return self.states[-1] if self.states else None
 
     def save_state(self, state: TrainState) -> None:
-        """Take a new checkpoint."""
+        """Append a checkpoint."""
         self.states.append(state)
 
     def append(self, fact: Stamped) -> None:
@@ -51,11 +52,11 @@ class MemoryStore:
 
     def recall(self, key: str, task: Task) -> Trajectory | None:
         """The rollout remembered under `key`, as one of `task`."""
-        held = self._rollouts.get(key)
-        return None if held is None else Trajectory(task, held.attempt, held.score)
+        stored = self._rollouts.get(key)
+        return None if stored is None else Trajectory(task, stored.attempt, stored.score)
 
     def remember(self, key: str, trajectory: Trajectory) -> None:
-        """Keep a scored rollout, unless `key` is taken; ValueError for a broken one."""
+        """Store a scored rollout, unless `key` is taken; ValueError for a broken one."""
         if trajectory.score is None:
             raise ValueError(
                 f"a broken attempt at task {trajectory.task.id!r} must not be remembered"
@@ -67,15 +68,21 @@ class MemoryStore:
         return self._calls.get(key)
 
     def remember_call(self, key: str, reply: ChatReply) -> None:
-        """Keep a reply, unless `key` is taken."""
+        """Store a reply, unless `key` is taken."""
         self._calls.setdefault(key, reply)
 
+    async def fetch(self, kind: Stored, key: str) -> None:
+        """Do nothing: it shares nothing."""
+
+    async def flush(self) -> None:
+        """Do nothing."""
+
     def keep(self, path: str, text: str) -> None:
-        """Keep `text` under `path`; ValueError for a path that would leave a folder."""
+        """Store `text` under `path`; ValueError for a path that would leave a folder."""
         self.files[str(inner_path(path))] = text
 
     def keep_folder(self, path: str, skill: SkillDocument) -> None:
-        """Keep the texts of a skill folder below `path`, in the place of those there."""
+        """Store the texts of a skill folder below `path`, replacing those there."""
         home = f"{inner_path(path)}/"
         self.files = {name: text for name, text in self.files.items() if not name.startswith(home)}
         self.files |= {f"{home}{name}": text for name, text in skill.texts.items()}

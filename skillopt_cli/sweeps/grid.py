@@ -1,45 +1,123 @@
-"""A grid file, read: which settings are tried, and which combinations that makes."""
+"""Schema and content of a grid file: the settings a sweep varies and their combinations."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError, model_validator
 
+from skillopt_cli.config.declarations import declared, known_keys
 from skillopt_cli.config.files import read_mapping
-from skillopt_cli.config.layers import known_keys, suggestion
+from skillopt_cli.config.layers import suggestion
 from skillopt_cli.config.scalars import settle_written
-from skillopt_cli.config.wording import CLASH, advice, clash_words, fault_words, first_fault
+from skillopt_cli.config.section import SettingsSection
+from skillopt_cli.config.validation_messages import (
+    CLASH,
+    advice,
+    clash,
+    clash_words,
+    fault_words,
+    first_fault,
+)
 from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.sweeps.sections import Caps, GridFile, Range, Search
 
 Settings = tuple[tuple[str, str], ...]
 """Settings by dotted key, each value as the text that follows `--set KEY=`."""
 
 SEED = "train.seed"
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\Z")
-_FORM = "docs/how-to/sweep.md shows the form of a grid file"
-_ELSEWHERE = {
-    SEED: "list them under `seeds`: runs that differ in nothing else are counted together",
-    "env.name": "scores on different benchmarks cannot be compared: make a sweep of each",
-    "env.out_root": "give it as --out-root",
-}
-"""Settings that no grid may vary, and what to do instead."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\Z")
+_HINT = "it is YAML, such as `{benchmark: searchqa, grid: {optimizer.learning_rate: [4, 8]}}`"
+Sampler = Literal["tpe", "random"]
+
+
+class Caps(SettingsSection):
+    """Caps on what all runs of a sweep use together."""
+
+    max_usd: float | None = Field(None, gt=0)
+    """Most US dollars for calls."""
+    max_calls: int | None = Field(None, ge=1)
+    """Most answered model calls."""
+    max_tokens: int | None = Field(None, ge=1)
+    """Most tokens read and written."""
+    max_rollouts: int | None = Field(None, ge=1)
+    """Most attempts at tasks; those recalled from the journal do not count."""
+    max_minutes: float | None = Field(None, gt=0)
+    """Most minutes of run time, summed over all runs."""
+
+
+class Search(SettingsSection):
+    """How a search chooses combinations."""
+
+    sampler: Sampler = "tpe"
+    """tpe learns from earlier trials, random does not."""
+    trials: int = Field(20, ge=1)
+    """Combinations to try."""
+    seed: int = 0
+    """Seed of the sampler: the same seed and the same scores give the same choices."""
+    prune: bool = False
+    """Stop a run whose best selection score is below the median of the others at its step."""
+
+
+class ValueRange(SettingsSection):
+    """Values between two bounds, for a search."""
+
+    low: float
+    """Smallest value; only whole numbers are chosen where both bounds are whole."""
+    high: float
+    """Largest value."""
+    log: bool = False
+    """Sample on a logarithmic scale."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> ValueRange:
+        if self.low >= self.high:
+            raise clash("`high` must be above `low`", ("high",), "swap the two bounds")
+        if self.log and self.low <= 0:
+            raise clash("`low` must be above 0 with `log`", ("low",), "leave `log` out")
+        return self
+
+    @property
+    def whole(self) -> bool:
+        """Whether both bounds are whole numbers."""
+        return self.low == int(self.low) and self.high == int(self.high)
+
+
+class GridFile(SettingsSection):
+    """A grid file; scalars in `fixed` and `grid` are texts, parsed by the type of their key."""
+
+    name: str = ""
+    """Name of the sweep; default: the file's name without its ending."""
+    benchmark: str = ""
+    """Benchmark to train on."""
+    preset: str = ""
+    """Preset of all runs."""
+    config: Path | None = None
+    """Configuration file of all runs, relative to the grid file's folder."""
+    fixed: dict[str, Any] = Field(default_factory=dict)
+    """Settings of all runs, by dotted key."""
+    grid: dict[str, Any]
+    """Values to try, by dotted key: a list, or bounds in a search."""
+    seeds: tuple[int, ...] = ()
+    """Seeds of every combination; default: the seed of the configuration."""
+    caps: Caps = Caps()
+    """Caps over all runs together."""
+    search: Search | None = None
+    """Search settings (extra `sweep`); default: try every combination."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A setting and the values to try: a list of texts, or bounds in a search."""
+    """A setting and its values: a list of texts, or bounds in a search."""
 
     key: str
-    values: tuple[str, ...] | Range
+    values: tuple[str, ...] | ValueRange
 
     @property
     def name(self) -> str:
@@ -48,12 +126,12 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """What a grid file says.
+class SweepGrid:
+    """The content of a grid file.
 
     Attributes:
         fixed: settings of all runs.
-        seeds: empty for the one of the configuration.
+        seeds: empty for the seed of the configuration.
     """
 
     path: Path
@@ -69,45 +147,45 @@ class Grid:
 
     @property
     def combinations(self) -> Iterator[Settings]:
-        """Every combination, the last axis changing fastest; only without bounds."""
+        """Every combination of listed values, the last axis changing fastest."""
         columns = [[(a.key, v) for v in a.values] for a in self.axes if isinstance(a.values, tuple)]
         return product(*columns)
 
     @property
     def size(self) -> int:
-        """How many combinations are tried, each with every seed."""
+        """Number of combinations; each is run with every seed."""
         if self.search is not None:
             return self.search.trials
         return prod(len(a.values) for a in self.axes if isinstance(a.values, tuple))
 
 
-def read_grid(path: Path) -> Grid:
-    """The grid of a YAML file.
+def read_grid(path: Path) -> SweepGrid:
+    """Read the grid of a YAML file.
 
     Raises:
-        ConfigError: it is missing, no YAML, or says something that does not hold.
+        ConfigError: it is missing, is not YAML, or has an invalid value.
     """
     if not path.exists():
-        raise ConfigError(f"there is no grid file {path}", _FORM)
-    written = read_mapping(path, _FORM)
+        raise ConfigError(f"there is no grid file {path}", _HINT)
+    written = read_mapping(path, _HINT)
     texts = {key: written.pop(key) for key in ("fixed", "grid") if key in written}
     try:
         file = GridFile.model_validate({**settle_written(written), **texts})
     except ValidationError as error:
-        raise _explained(path, error) from None
+        raise _grid_error(path, error) from None
     name = file.name or path.stem
-    if not _PLAIN.match(name):
+    if not _NAME.match(name):
         raise ConfigError(
-            f"{path}: `{name}` is no name for a sweep",
+            f"{path}: `{name}` is not a valid name for a sweep",
             "use letters, digits, . _ and - in the file's name, or give it a `name`",
         )
-    grid = Grid(
+    grid = SweepGrid(
         path=path,
         name=name,
         benchmark=file.benchmark,
         preset=file.preset,
         config=None if file.config is None else path.parent / file.config,
-        fixed=tuple(_fixed(path, file.fixed)),
+        fixed=tuple((_key(path, key), text_of(value)) for key, value in file.fixed.items()),
         axes=tuple(_axis(path, key, value, file.search) for key, value in file.grid.items()),
         seeds=file.seeds,
         caps=file.caps,
@@ -118,7 +196,7 @@ def read_grid(path: Path) -> Grid:
 
 
 def text_of(value: Any) -> str:
-    """A value of a YAML file as the text that follows `--set KEY=`."""
+    """Format a value of a YAML file as the text that follows `--set KEY=`."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -126,15 +204,11 @@ def text_of(value: Any) -> str:
     return json.dumps(settle_written(value))
 
 
-def _fixed(path: Path, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for key, value in settings.items():
-        yield _key(path, key), text_of(value)
-
-
 def _axis(path: Path, key: str, value: Any, search: Search | None) -> Axis:
     key = _key(path, key)
-    if reason := _ELSEWHERE.get(key):
-        raise ConfigError(f"{path}: `{key}` cannot be part of the grid", reason)
+    if (found := declared(key)) and found.setting.instead_of_sweep:
+        instead = found.setting.instead_of_sweep
+        raise ConfigError(f"{path}: `{key}` cannot be part of the grid", instead)
     if isinstance(value, dict):
         if search is None:
             raise ConfigError(
@@ -142,9 +216,9 @@ def _axis(path: Path, key: str, value: Any, search: Search | None) -> Axis:
                 "list the values to try, or add `search: {trials: 20}`",
             )
         try:
-            return Axis(key, Range.model_validate(settle_written(value)))
+            return Axis(key, ValueRange.model_validate(settle_written(value)))
         except ValidationError as error:
-            raise _explained(path, error, key) from None
+            raise _grid_error(path, error, key) from None
     if not isinstance(value, list) or not value:
         raise ConfigError(f"{path}: `{key}` needs a list of values", f"such as `{key}: [1, 2]`")
     texts = tuple(text_of(v) for v in value)
@@ -162,7 +236,7 @@ def _key(path: Path, key: object) -> str:
     return name
 
 
-def _check(grid: Grid) -> None:
+def _check(grid: SweepGrid) -> None:
     path, axes = grid.path, [axis.key for axis in grid.axes]
     fixed = [key for key, _ in grid.fixed]
     if not axes:
@@ -171,8 +245,8 @@ def _check(grid: Grid) -> None:
         raise ConfigError(f"{path}: `{both}` is in `grid` and in `fixed`", "leave one of them out")
     if grid.seeds and SEED in fixed:
         raise ConfigError(f"{path}: `{SEED}` is fixed, and `seeds` are given", "keep the seeds")
-    if repeated := _repeated(grid.seeds):
-        raise ConfigError(f"{path}: the seed {repeated[0]} stands twice in `seeds`", "once will do")
+    if repeated := [seed for i, seed in enumerate(grid.seeds) if seed in grid.seeds[:i]]:
+        raise ConfigError(f"{path}: `seeds` lists the seed {repeated[0]} twice", "list it once")
     if grid.search is not None and grid.search.prune and len(grid.seeds) > 1:
         raise ConfigError(
             f"{path}: `search.prune` cannot judge a combination by one of its {len(grid.seeds)}"
@@ -181,12 +255,8 @@ def _check(grid: Grid) -> None:
         )
 
 
-def _repeated(seeds: Sequence[int]) -> list[int]:
-    return [seed for i, seed in enumerate(seeds) if seed in seeds[:i]]
-
-
-def _explained(path: Path, error: ValidationError, prefix: str = "") -> ConfigError:
-    """The first fault of a grid file in one sentence."""
+def _grid_error(path: Path, error: ValidationError, prefix: str = "") -> ConfigError:
+    """The error for the first fault of a grid file."""
     fault = first_fault(error)
     key = ".".join(filter(None, (prefix, *(str(part) for part in fault["loc"]))))
     if fault["type"] == CLASH:
@@ -195,5 +265,5 @@ def _explained(path: Path, error: ValidationError, prefix: str = "") -> ConfigEr
     if fault["type"] == "extra_forbidden":
         known = ", ".join(GridFile.model_fields)
         return ConfigError(f"{path}: unknown key `{key}`", f"a grid file holds {known}")
-    model = Range if prefix else GridFile
-    return ConfigError(f"{path}: `{key}`{fault_words(fault)}", advice(fault, model) or _FORM)
+    model = ValueRange if prefix else GridFile
+    return ConfigError(f"{path}: `{key}`{fault_words(fault)}", advice(fault, model) or _HINT)

@@ -7,31 +7,37 @@ from typing import Any
 
 from skillopt_cli.config.layers import typed
 from skillopt_cli.core.ledger import Spent
-from skillopt_cli.core.resolution import detectable_gain
-from skillopt_cli.sweeps.grid import Axis, Grid
-from skillopt_cli.sweeps.results import Against, Combination, Result, Standings, Tested
-from skillopt_cli.sweeps.spending import Purse
-from skillopt_cli.ui.page import Block, Heading, Line, Rows
-from skillopt_cli.ui.report.cost import money_cell
-from skillopt_cli.ui.spend import spend_words
-from skillopt_cli.ui.summary import SCHEMA, summarise
-from skillopt_cli.ui.words import change, count, one_line, pair, score
+from skillopt_cli.core.statistics import detectable_gain
+from skillopt_cli.reports.page import Block, Heading, Line, Rows
+from skillopt_cli.reports.run.cost import money_cell
+from skillopt_cli.runlog.summary import SCHEMA, summarise
+from skillopt_cli.runlog.text.format import change, count, one_line, pair, score
+from skillopt_cli.runlog.text.spend import spend_words
+from skillopt_cli.sweeps.budget import SweepBudget
+from skillopt_cli.sweeps.grid import Axis, SweepGrid
+from skillopt_cli.sweeps.results import (
+    Combination,
+    SweepComparison,
+    SweepResults,
+    TestScores,
+    TrialResult,
+)
 
 Document = dict[str, Any]
 
 
-def sweep_page(grid: Grid, standings: Standings, purse: Purse) -> Iterator[Block]:
-    """The summary for people: combinations, what they differ by, what it took."""
-    results = list(standings.results)
+def sweep_page(grid: SweepGrid, found: SweepResults, budget: SweepBudget) -> Iterator[Block]:
+    """The summary for people: combinations, their differences, and the spend."""
+    results = list(found.results)
     finished = sum(result.finished for result in results)
     yield Heading(f"Sweep {grid.name}", 1, f"{finished} of {count(len(results), 'run')} finished")
     priced = any(result.view.spent.usd or result.view.spent.unpriced for result in results)
     titles = ("", *(names(grid.axes)), "runs", "selection", "test", "95 %", "n", "against first")
     titles += ("USD",) if priced else ()
-    placed = zip(standings.places, standings.combinations, strict=True)
+    placed = zip(found.places, found.combinations, strict=True)
     rows = [_cells(place, combination, priced) for place, combination in placed]
     yield Rows(titles, rows, [0])
-    for text in _notes(grid, standings):
+    for text in _notes(grid, found):
         yield Line(text, free=True)
     for result in results:
         if result.message:
@@ -39,35 +45,37 @@ def sweep_page(grid: Grid, standings: Standings, purse: Purse) -> Iterator[Block
     spent = sum((result.view.spent for result in results), Spent())
     if spent.calls:
         yield Line(f"spent: {spend_words(spent)}", "dim", free=True)
-    for cap in purse.caps:
-        used = purse.spent(cap.name)
+    for cap in budget.caps:
+        used = budget.spent(cap.name)
         yield Line(f"cap: {cap.name} {used:.6g} of {cap.limit:.10g}", "dim", free=True)
 
 
-def sweep_document(grid: Grid, standings: Standings, purse: Purse, exit_code: int) -> Document:
-    """The summary for programs. Numbers of runs are those of their `summary.json`.
+def sweep_document(
+    grid: SweepGrid, found: SweepResults, budget: SweepBudget, exit_code: int
+) -> Document:
+    """The summary for programs; the numbers of a run are those of its `summary.json`.
 
-    `against_first` is None for the first combination and where nothing can be compared; `chance`
-    in it is corrected for the number of comparisons.
+    `against_first` is None for the first combination and where a comparison is impossible; its
+    `chance` is the p-value, corrected for the number of comparisons.
     """
-    placed = zip(standings.places, standings.combinations, strict=True)
+    placed = zip(found.places, found.combinations, strict=True)
     return {
         "schema": SCHEMA,
         "name": grid.name,
         "exit_code": exit_code,
-        "interrupted": standings.outcome.interrupted,
-        "finished": all(r.finished or r.status == "pruned" for r in standings.results),
-        "incomparable": standings.incomparable or None,
+        "interrupted": found.outcome.interrupted,
+        "finished": all(r.finished or r.status == "pruned" for r in found.results),
+        "incomparable": found.incomparable or None,
         "combinations": [_document(place, combination) for place, combination in placed],
         "caps": {
-            cap.name: {"limit": cap.limit, "spent": round(purse.spent(cap.name), 6)}
-            for cap in purse.caps
+            cap.name: {"limit": cap.limit, "spent": round(budget.spent(cap.name), 6)}
+            for cap in budget.caps
         },
     }
 
 
 def names(axes: Sequence[Axis]) -> list[str]:
-    """What axes are called: the key without its sections, or all of it where two are alike."""
+    """Names of axes: the key without its sections, or the full key where two would be equal."""
     short = [axis.name for axis in axes]
     return [axis.key if short.count(axis.name) > 1 else axis.name for axis in axes]
 
@@ -82,16 +90,16 @@ def _cells(place: int | None, combination: Combination, priced: bool) -> tuple[s
     return (
         "-" if place is None else str(place),
         *(one_line(value) or "unset" for _, value in combination.settings),
-        _standing(combination.results),
+        _status_cell(combination.results),
         selection,
-        *(_test(tested) if tested else ("-", "-", "-")),
-        _verdict(against) if against else "-",
+        *(_test_cells(tested) if tested else ("-", "-", "-")),
+        _verdict_cell(against) if against else "-",
         *((money_cell(spent),) if priced else ()),
     )
 
 
-def _standing(results: Sequence[Result]) -> str:
-    """How many runs are finished, or how those stand that are not."""
+def _status_cell(results: Sequence[TrialResult]) -> str:
+    """Number of finished runs, with the states of the others."""
     others = [result.status.replace("_", " ") for result in results if not result.finished]
     if not others:
         return str(len(results))
@@ -103,7 +111,7 @@ def _standing(results: Sequence[Result]) -> str:
     return f"{done} of {len(results)}: {counted}" if len(results) > 1 else counted
 
 
-def _test(tested: Tested) -> tuple[str, str, str]:
+def _test_cells(tested: TestScores) -> tuple[str, str, str]:
     spread = ""
     if len(tested.by_seed) > 1:
         spread = f" ({score(min(tested.by_seed))}-{score(max(tested.by_seed))})"
@@ -114,34 +122,34 @@ def _test(tested: Tested) -> tuple[str, str, str]:
     )
 
 
-def _verdict(against: Against) -> str:
+def _verdict_cell(against: SweepComparison) -> str:
     return (
         f"{change(against.difference)} {against.verdict}"
         f" (won {against.won}, lost {against.lost}, p={against.chance:.2g})"
     )
 
 
-def _notes(grid: Grid, standings: Standings) -> Iterator[str]:
-    if any(c.complete for c in standings.combinations):
+def _notes(grid: SweepGrid, found: SweepResults) -> Iterator[str]:
+    if any(c.complete for c in found.combinations):
         yield (
             "Ranked by the selection score, which chose each best skill and so flatters it;"
-            " compared on the test tasks (exact sign test over tasks, corrected for the number of"
-            " comparisons)."
+            " compared on the test tasks (exact sign-flip test over tasks, corrected for the number"
+            " of comparisons)."
         )
-    if standings.incomparable:
-        yield f"Not compared: {one_line(standings.incomparable)}."
+    if found.incomparable:
+        yield f"Not compared: {one_line(found.incomparable)}."
         return
-    told = [c for c in standings.combinations if c.tested]
-    if len(told) < 2:
-        if any(c.complete for c in standings.combinations):
+    tested = [c for c in found.combinations if c.tested]
+    if len(tested) < 2:
+        if any(c.complete for c in found.combinations):
             yield "Nothing to compare: fewer than two combinations have test scores."
         return
-    apart = [c for c in told if c.against and c.against.verdict != "within noise"]
+    apart = [c for c in tested if c.against and c.against.verdict != "within noise"]
     if not apart:
         yield "All differences are within noise: on these tasks no combination is shown to be best."
     else:
         yield f"{count(len(apart), 'difference')} from the first is more than noise."
-    n = min(c.tested.n for c in told if c.tested)
+    n = min(c.tested.n for c in tested if c.tested)
     gain = detectable_gain(n)
     if gain is None:
         yield f"{n} test tasks are too few to show which of two skills is better reliably."
@@ -184,7 +192,7 @@ def _document(place: int | None, combination: Combination) -> Document:
     }
 
 
-def _run(result: Result) -> Document:
+def _run(result: TrialResult) -> Document:
     summary = summarise(result.view)
     shown = ("exit_code", "baseline_gate_score", "best_gate_score", "best_selection_n",
              "baseline_test_hard", "test_hard", "test_n", "test_scored", "usd_total",

@@ -1,8 +1,8 @@
-"""What the test model server makes of a request that the program of an agent wrote.
+"""Parses the requests that agents' programs send to the model server.
 
-Such a program puts much around a task: its own instructions, facts about the machine, skills, and
-what tools gave. All of that is one long instruction to the simulated model; the task, or what is
-asked, is what stands below the heading that this package puts over it.
+Such a program surrounds a task with its own instructions, facts about the machine, skills and tool
+results. All of that becomes the system message of the simulated model; the task, or the request, is
+the text below the heading that this package writes above it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _ANSWERER = "StructuredOutput"
 _OWN_SCHEMA = "codex_output_schema"
 
 
-def told_to_agent(items: Sequence[Json]) -> tuple[Message, Message] | None:
-    """System and user message for the model; None where no part of a conversation is a task."""
+def agent_messages(items: Sequence[Json]) -> tuple[Message, Message] | None:
+    """System and user message for the model; None for a conversation without a task."""
     texts = [text for item in items for text in _parts(item)]
     tasks = [index for index, text in enumerate(texts) if _HEADING.search(text)]
     if not tasks:
@@ -34,8 +34,8 @@ def told_to_agent(items: Sequence[Json]) -> tuple[Message, Message] | None:
     return Message("system", "\n".join(around)), Message("user", task)
 
 
-def skill_wish(body: Json) -> ToolCall | None:
-    """The wish to load the skill that a Messages request names, as long as nothing was loaded."""
+def skill_call(body: Json) -> ToolCall | None:
+    """The call that loads the skill which a Messages request names, unless one was loaded."""
     offered = any(tool.get("name") == _LOADER for tool in body.get("tools") or ())
     if not offered or any(_loads(turn.get("content")) for turn in body["messages"]):
         return None
@@ -44,21 +44,18 @@ def skill_wish(body: Json) -> ToolCall | None:
     return ToolCall("toolu_skill", _LOADER, f'{{"skill": "{named[1]}"}}') if named else None
 
 
-def wanted_form(body: Json) -> tuple[Json | None, str]:
-    """Schema of the answer that a program asks for, and its name; (None, "") where none does.
-
-    The name of the schema is its title.
-    """
-    told = (body.get("text") or {}).get("format") or {}
-    schema = told.get("schema") if told.get("name") == _OWN_SCHEMA else None
+def requested_schema(body: Json) -> tuple[Json | None, str]:
+    """The schema of the requested answer and its title, (None, "") if there is none."""
+    form = (body.get("text") or {}).get("format") or {}
+    schema = form.get("schema") if form.get("name") == _OWN_SCHEMA else None
     for tool in body.get("tools") or ():
         if tool.get("name") == _ANSWERER:
             schema = tool["input_schema"]
     return (schema, str(schema.get("title", ""))) if schema else (None, "")
 
 
-def in_wanted_form(body: Json, reply: ChatReply) -> ChatReply:
-    """The reply as a call of the tool that hands in answers, where a Messages request has one."""
+def as_answer_call(body: Json, reply: ChatReply) -> ChatReply:
+    """The reply as a call of the tool that submits answers, if the Messages request offers it."""
     offered = any(tool.get("name") == _ANSWERER for tool in body.get("tools") or ())
     if not offered or not reply.text.startswith("{"):
         return reply
@@ -67,13 +64,13 @@ def in_wanted_form(body: Json, reply: ChatReply) -> ChatReply:
 
 
 def _loads(content: object) -> bool:
-    """Whether a turn asks for a skill."""
+    """Whether a turn loads a skill."""
     blocks = content if isinstance(content, list) else ()
     return any(block.get("name") == _LOADER for block in blocks)
 
 
 def _parts(item: object) -> Iterator[str]:
-    """The texts of a turn, a part or a tool's result, each as its sender cut it."""
+    """The texts of a turn, a part or a tool's result, as the sender split them."""
     if isinstance(item, str):
         yield item
     elif isinstance(item, Mapping):

@@ -1,4 +1,4 @@
-"""`toy_run` and `toy_session`: a whole run in memory, and `EventLog`, which listens to it."""
+"""`toy_run` and `toy_session`: a run in memory; `EventLog`: a subscriber that records its facts."""
 
 from __future__ import annotations
 
@@ -7,59 +7,54 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from skillopt_cli.backends.budget import Budget, Past
 from skillopt_cli.backends.chat_agent import ChatAgent
-from skillopt_cli.backends.doors import Doors
-from skillopt_cli.backends.metered import Price, free, unknown
-from skillopt_cli.backends.pacing import Pacer
-from skillopt_cli.backends.recorded import Recorded
+from skillopt_cli.backends.middleware.budget import Budget, PastUse
+from skillopt_cli.backends.middleware.metered import Price, free, unknown
+from skillopt_cli.backends.middleware.recorder import Cached
+from skillopt_cli.backends.middleware.stack import CallPolicy, SharedLimits, stack
+from skillopt_cli.backends.rate_limiter.limiter import Provider, RateLimiter
+from skillopt_cli.backends.rate_limiter.stop_gate import StopGate
 from skillopt_cli.backends.simulated import Simulated
-from skillopt_cli.backends.slots import Slots
-from skillopt_cli.backends.stack import CallPolicy, Shared, stack
-from skillopt_cli.compose.build import caps_of, gate_rule, train_plan
+from skillopt_cli.backends.simulated.settings import SimulatedConfig
+from skillopt_cli.compose.benchmark import confirmation_tasks, splits_in_use
 from skillopt_cli.compose.prompts import effective_prompts
-from skillopt_cli.compose.tasks import splits_in_use
+from skillopt_cli.compose.schedule import caps_of, gate_rule, stage_variants, train_plan
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Layer, assignment_layers, resolve
 from skillopt_cli.core.events import Role, RunEvent, RunStarted, Stamped
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.steering import Steering
 from skillopt_cli.engine.bus import Bus, Subscriber
-from skillopt_cli.engine.controller import Controller, Course, Levers
+from skillopt_cli.engine.controller import Controller, RunControls, RunPosition
 from skillopt_cli.engine.session import Session
-from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import Benchmark, ChatBackend, Control, Judged, Store
+from skillopt_cli.runlog.fold import fold
 from skillopt_cli.stages import WITH_MODEL, Run, Variants
 from skillopt_cli.store.memory import MemoryStore
-from skillopt_cli.testing.toy import ToyBenchmark
+from skillopt_cli.testing.tasks import ToyBenchmark
 
 E = TypeVar("E", bound=RunEvent)
 
-SMALL = {
+_SETTINGS = {
     "train": {"num_epochs": 2, "batch_size": 6},
     "gradient": {"minibatch_size": 2, "merge_batch_size": 2},
-    "model": {"retry": {"base_seconds": 0.0}},
+    "model": {"retry": {"base_seconds": 0.0}, "outage_wait": 0.0},
     "run": {"workers": 4},
 }
-"""What a toy run sets; `Toy.settings` come on top."""
-
-
-def _still() -> float:
-    return 0.0
+"""Settings of every toy run, below `Toy.settings`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toy:
-    """What a run in memory is made of.
+    """The parts of a run in memory.
 
     Attributes:
         settings: texts such as "train.batch_size=4", as for `--set`.
-        target, optimizer, judge: the models; None takes a simulated one, as `model.simulated.*`
-            sets it up.
-        variants: the optimizer's stages; those that ask a model unless said otherwise.
-        clock: Unix time in seconds; stands still unless said otherwise.
-        price: US dollars of a call to a model that is given; not known unless said otherwise.
-        control: who steers; None takes a `Controller`, which waits for commands.
+        target, optimizer, judge: the models; None for the simulated one of `model.simulated.*`.
+        variants: the optimizer's stages; default: those that use a model.
+        clock: Unix time in seconds; default: constant.
+        price: US dollars of a call to a given model; default: unknown.
+        control: the control of the run; None for a `Controller`, which waits for commands.
     """
 
     settings: Sequence[str] = ()
@@ -69,7 +64,7 @@ class Toy:
         default_factory=lambda: ToyBenchmark({"train": 12, "selection": 8, "test": 6})
     )
     variants: Variants = WITH_MODEL
-    clock: Callable[[], float] = _still
+    clock: Callable[[], float] = lambda: 0.0
     judge: ChatBackend | None = None
     price: Price = unknown
     control: Control | None = None
@@ -80,26 +75,26 @@ class Toy:
         Raises:
             ConfigError: a setting is unknown or out of range.
         """
-        return resolve([Layer("toy", SMALL), *assignment_layers(self.settings)]).config
+        return resolve([Layer("toy", _SETTINGS), *assignment_layers(self.settings)]).config
 
 
 class EventLog:
-    """Keeps every fact it is told; a subscriber.
+    """A subscriber that records every fact.
 
     Attributes:
-        facts: in order.
+        facts: the facts so far, in order.
     """
 
     def __init__(self) -> None:
         self.facts: list[Stamped] = []
 
     def __call__(self, fact: Stamped) -> None:
-        """Hear a fact."""
+        """Record a fact."""
         self.facts.append(fact)
 
     @property
     def events(self) -> list[RunEvent]:
-        """What happened, without number and time."""
+        """The events, without number and time."""
         return [fact.event for fact in self.facts]
 
     def of(self, kind: type[E]) -> list[E]:
@@ -110,10 +105,10 @@ class EventLog:
 def toy_run(
     toy: Toy | None = None, store: Store | None = None, observers: Sequence[Subscriber] = ()
 ) -> Run:
-    """A run whose models are retried, limited, metered and journaled as in real life.
+    """A run with the same retries, limits, metering and journal as a real one.
 
     Args:
-        store: its memory; give the one of an earlier run to take that up. None starts afresh.
+        store: its store; pass that of an earlier run to resume it. None for a new one.
     """
     return toy_session(toy, store, observers).run
 
@@ -125,51 +120,63 @@ def toy_session(
     toy = toy or Toy()
     store = MemoryStore() if store is None else store
     config = toy.config()
-    heard = sum(1 for _ in store.facts())
-    bus = Bus([Subscriber("event log", store.append)], observers, toy.clock, heard + 1)
-    budget = Budget(caps_of(config), Past.of(store.facts()), bus.emit)
-    doors = Doors()
+    facts = list(store.facts())
+    past = fold(facts)
+    bus = Bus([Subscriber("event log", store.append)], observers, toy.clock, len(facts) + 1)
+    used = PastUse(past.ledger, past.wall_time, past.marks)
+    budget = Budget(caps_of(config.run), used, bus.emit)
+    stop_gate = StopGate()
     roles: list[Role] = ["optimizer", "target"]
     judging = isinstance(toy.benchmark, Judged)
     roles += ["judge"] if judging else []
-    chats = {role: _live(toy, role, config, (budget, doors)) for role in roles}
+    chats = {role: _model(toy, role, config, (budget, stop_gate)) for role in roles}
     plan, state = train_plan(config, toy.benchmark), store.load_state()
     controller = Controller(
-        Levers(bus.emit, doors, budget, config.run.max_concurrency),
-        Course(state.done if state else 0, plan.total, asks=True),
-        Steering.of(store.facts()),
+        RunControls(bus.emit, stop_gate, budget, config.run.max_concurrency),
+        RunPosition(state.done if state else 0, plan.total, asks=True),
+        past.steering,
     )
     run = Run(
         config=config,
         plan=plan,
         benchmark=toy.benchmark,
         splits=splits_in_use(config, toy.benchmark),
-        target=ChatAgent(Recorded(chats["target"], store)),
-        optimizer=Recorded(chats["optimizer"], store),
-        judge=Recorded(chats["judge"], store) if judging else None,
+        confirmation=confirmation_tasks(config, toy.benchmark),
+        target=ChatAgent(Cached(chats["target"], store)),
+        optimizer=Cached(chats["optimizer"], store),
+        judge=Cached(chats["judge"], store) if judging else None,
         executor=LocalExecutor(Path.cwd(), {}),
         store=store,
         emit=bus.emit,
-        variants=toy.variants,
+        variants=stage_variants(config, toy.variants),
         rule=gate_rule(config),
         prompts=effective_prompts(toy.benchmark.name, {}, config.optimizer.prompts_dir),
         control=toy.control or controller,
     )
-    return Session(run, SkillDocument(toy.benchmark.seed_skill), _started(run), chats, budget)
+    seed = SkillDocument(toy.benchmark.seed_skill)
+    return Session(run, seed, _first_event(run), chats, budget, drifted=past.drifted)
 
 
-def _live(toy: Toy, role: Role, config: RunConfig, shared: tuple[Budget, Doors]) -> ChatBackend:
+def _simulated(config: RunConfig) -> Simulated:
+    section = config.model.section("simulated")
+    assert isinstance(section, SimulatedConfig)
+    return Simulated(section)
+
+
+def _model(toy: Toy, role: Role, config: RunConfig, shared: tuple[Budget, StopGate]) -> ChatBackend:
     given = {"target": toy.target, "optimizer": toy.optimizer, "judge": toy.judge}
     chat, price = given[role], toy.price
     if chat is None:
-        chat, price = Simulated(config.model.simulated), free
+        chat, price = _simulated(config), free
     workers = config.gradient.analyst_workers if role == "optimizer" else config.run.workers
     policy = CallPolicy(role, workers, config.model.timeout or 60.0, config.model.retry, price)
-    ceiling = config.run.max_concurrency
-    return stack(chat, policy, Shared(Slots(ceiling), Pacer(ceiling), *shared))
+    limiter = RateLimiter(
+        Provider(config.run.max_concurrency), outage_wait=config.model.outage_wait
+    )
+    return stack(chat, policy, SharedLimits(limiter, *shared))
 
 
-def _started(run: Run) -> RunStarted:
+def _first_event(run: Run) -> RunStarted:
     state = run.store.load_state()
     return RunStarted(
         run_id="toy",

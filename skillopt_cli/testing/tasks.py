@@ -1,12 +1,17 @@
-"""Question-answering tasks about an invented world, which the simulated target can read."""
+"""Tasks about an invented world, which the simulated target can solve, and a benchmark of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from skillopt_cli.core.score import Score
+from skillopt_cli.core.task import Attempt, Brief, Section, Split, Task
 
 Item = dict[str, Any]
 
@@ -53,10 +58,13 @@ _TEMPLATES = {
 _ASKING = frozenset(
     word for forms in _TEMPLATES.values() for ask, _ in forms for word in ask.strip("?").split()
 )
+_TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+_ROLE = "You answer questions about short texts."
+_FORMAT = "End with the answer between tags, for example <answer>Lyon</answer>."
 
 
 def make_items(n: int, seed: int, prefix: str = "task") -> list[Item]:
-    """`n` items of the SearchQA form: id, kind, question, context and answers.
+    """Generate `n` items of SearchQA's format: id, kind, question, context and answers.
 
     Subjects are invented and unique within the list, so every question is too. A pure function of
     its arguments.
@@ -91,7 +99,7 @@ def write_splits(
 
 
 def _item(identity: str, subject: str, rng: Random) -> Item:
-    """One question about a subject, with a sentence on each of its facts as context."""
+    """One question about a subject, with a sentence about each of its facts as context."""
     asked = rng.choice(sorted(_TEMPLATES))
     question, answer, sentences = "", "", []
     for kind in sorted(_TEMPLATES):
@@ -111,7 +119,7 @@ def _item(identity: str, subject: str, rng: Random) -> Item:
 
 
 def _name(rng: Random, syllables: int) -> str:
-    """A name that is no word of a question: a reader could take the one for the other."""
+    """A name that is not a word of a question, since a reader could confuse them."""
     parts = (rng.choice(_ONSETS) + rng.choice(_VOWELS) for _ in range(syllables - 1))
     name = "".join(parts) + rng.choice(_CODAS)
     return _name(rng, syllables) if name in _ASKING else name.capitalize()
@@ -124,3 +132,57 @@ _VALUES: dict[str, Callable[[Random], str]] = {
     "number": lambda rng: str(rng.randint(12, 980)),
     "thing": lambda rng: rng.choice(_THINGS),
 }
+
+
+class ToyBenchmark:
+    """A `Benchmark` with generated tasks: the same sizes and seed give the same tasks.
+
+    The hard score requires the exact reference; the soft one is the number of common words over the
+    larger number of words of answer and reference.
+    """
+
+    name = "toy"
+    version = "1"
+    source = "invented tasks"
+    seed_skill = "# Reading\n\nAnswer the question from the text.\n"
+    needs: frozenset[str] = frozenset()
+
+    def __init__(self, sizes: Mapping[Split, int], seed: int = 0) -> None:
+        items = iter(make_items(sum(sizes.values()), seed))
+        self._tasks: dict[Split, tuple[Task, ...]] = {
+            split: tuple(map(_task, islice(items, size))) for split, size in sizes.items()
+        }
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        """The tasks of a split."""
+        return self._tasks[split]
+
+    def brief(self, task: Task) -> Brief:
+        """Text and question."""
+        sections = (
+            Section("Context", task.data["context"]),
+            Section("Question", task.data["question"]),
+        )
+        return Brief(task.id, _ROLE, sections, _FORMAT)
+
+    def expected(self, task: Task) -> tuple[str, ...]:
+        """The reference."""
+        return (task.data["answers"][0],)
+
+    async def score(self, task: Task, attempt: Attempt) -> Score:
+        """Score the last tagged answer, else the whole text."""
+        found = _TAGGED.findall(attempt.answer)
+        answer = (found[-1] if found else attempt.answer).strip()
+        reference: str = task.data["answers"][0]
+        if attempt.ending == "gave_up" or not answer:
+            return Score(0.0, 0.0, "no answer was given", (reference,))
+        if answer == reference:
+            return Score(1.0, 1.0, "", (reference,))
+        a, b = set(answer.lower().split()), set(reference.lower().split())
+        soft = len(a & b) / max(len(a), len(b))
+        return Score(0.0, soft, f"the answer was {answer!r}, not {reference!r}", (reference,))
+
+
+def _task(item: Mapping[str, object]) -> Task:
+    data = {name: item[name] for name in ("question", "context", "answers")}
+    return Task(str(item["id"]), str(item["kind"]), data)

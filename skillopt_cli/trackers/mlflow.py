@@ -1,4 +1,4 @@
-"""MLflow: parameters, a metric per number, files; in a database beside the run folders, or else."""
+"""MLflow: parameters, a metric per number, and files, in a local database or on a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mlflow.exceptions import MlflowException
 
 from skillopt_cli.config.layers import flatten
 from skillopt_cli.ports import Closing, Point, TrackedRun
-from skillopt_cli.trackers.looks import mlflow_store
+from skillopt_cli.trackers.specs import mlflow_store
 
 EXPERIMENT = "skillopt"
 FILES = "mlflow-files"
@@ -26,7 +26,7 @@ _STATUS: Mapping[str, str] = {
     "stopped_early": "FINISHED",
     "failed": "FAILED",
 }
-"""What MLflow calls an ending; it calls the others KILLED."""
+"""MLflow's status of a run's status; KILLED for the others."""
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ class MlflowTracker:
             try:
                 return str(self._client.create_experiment(name, artifact_location=files))
             except MlflowException:
-                # Another run may have made it meanwhile.
+                # Another run may have created it in the meantime.
                 found = self._client.get_experiment_by_name(name)
                 if found is None:
                     raise
@@ -68,24 +68,21 @@ class MlflowTracker:
             )
             found, known = [made], {}
         key = str(found[0].info.run_id)
-        # A parameter cannot change; of those that may, the first process's stand.
+        # MLflow's parameters cannot change, so the first process's values stay.
         fresh = [(name, text) for name, text in _parameters(run.settings) if name not in known]
         for some in _pieces(fresh, _PARAMS_AT_ONCE):
             self._client.log_batch(key, params=[Param(*pair) for pair in some])
         return key
 
     def record(self, point: Point) -> None:
-        """Take a step; taken twice it stands there once, since its times are the same."""
+        """Log a step; logging it again changes nothing, since its times are the same."""
         self._log(point.values, point.step, point.ended)
 
     def close(self, closing: Closing) -> None:
-        """Take what the summary and the run folder hold, and how the run ended.
-
-        What an earlier process of the run closed with is not written again.
-        """
+        """Log the summary, the files and the status; values already logged are left out."""
         known = self._client.get_run(self._id).data.metrics
-        said = {f"summary/{name}": value for name, value in closing.values.items()}
-        values = {name: value for name, value in said.items() if known.get(name) != value}
+        final = {f"summary/{name}": value for name, value in closing.values.items()}
+        values = {name: value for name, value in final.items() if known.get(name) != value}
         self._log(values, closing.step, closing.time)
         self._client.set_tag(self._id, "status", closing.status)
         for path in closing.files:
@@ -110,7 +107,7 @@ def _pieces(things: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def _parameters(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The settings that are set, by dotted key."""
+    """Settings with a value, by dotted key."""
     for key, value in flatten(settings):
         if value not in (None, "", {}, []):
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

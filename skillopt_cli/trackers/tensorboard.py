@@ -21,7 +21,7 @@ class TensorboardTracker:
         self._begun = False
 
     def record(self, point: Point) -> None:
-        """Take a step. Readers forget what an earlier process wrote of it and of later ones."""
+        """Write a step; readers discard what an earlier process wrote from this step on."""
         if not self._begun:
             self._begun = True
             begin = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
@@ -33,7 +33,7 @@ class TensorboardTracker:
         self._writer.flush()
 
     def close(self, closing: Closing) -> None:
-        """Take what the summary holds, under names that begin with `summary/`."""
+        """Write the summary, under names that begin with `summary/`."""
         values = {f"summary/{name}": value for name, value in closing.values.items()}
         self._add(closing.step, closing.time, summary=_scalars(values))
         self._writer.close()

@@ -1,4 +1,4 @@
-"""Weights & Biases: a row per step; written into the run folder unless a mode is asked for."""
+"""Weights & Biases: a row per step, written into the run folder unless a mode is set."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ class WandbTracker:
         entity = run.environment.get("WANDB_ENTITY")
         server = run.environment.get("WANDB_BASE_URL", "")
         self.place = " ".join((mode, server, entity or "", project))
-        # A process is not described beyond what is stated here: neither its command line, code
-        # and repository nor the machine it runs on.
+        # Privacy: neither the command line, code and repository nor the machine is recorded.
         settings = wandb.Settings(
             root_dir=str(run.folder.absolute()),
             silent=True,
@@ -50,12 +49,12 @@ class WandbTracker:
         )
 
     def record(self, point: Point) -> None:
-        """Take a step as the row of that number."""
+        """Log a step as the row of that number."""
         row = {**point.values, **point.texts, "_timestamp": point.ended}
         self._run.log(row, step=point.step, commit=True)
 
     def close(self, closing: Closing) -> None:
-        """Take what the summary and the run folder hold, and wait until all is written or sent."""
+        """Log the summary and files, and wait until everything is written or sent."""
         values = {f"summary/{name}": value for name, value in closing.values.items()}
         self._run.summary.update({**values, "status": closing.status})
         for path in closing.files:
@@ -63,7 +62,7 @@ class WandbTracker:
         self._run.finish(exit_code=closing.exit_code)
 
     def _save(self, path: Path) -> None:
-        """Keep a copy, which stays when the run folder is moved."""
+        """Save a copy, which survives a move of the run folder."""
         copy = Path(self._run.dir) / path.name
         if path.is_dir():
             shutil.copytree(path, copy, dirs_exist_ok=True)

@@ -1,1 +1,1 @@
-"""Floor 5: subscribers that draw the event stream. They observe and never steer."""
+"""The terminal: the panel, the plain lines and the JSON lines of a run at work."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -12,9 +13,9 @@ from rich.control import Control
 from rich.live import Live
 
 from skillopt_cli.core.events import Stamped
-from skillopt_cli.ui.folding import apply
-from skillopt_cli.ui.panel import FinalPanel, RunPanel
-from skillopt_cli.ui.view import RunView
+from skillopt_cli.runlog.fold import apply
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.ui.panel import NO_OPTIONS, FinalPanel, PanelOptions, RunPanel
 
 REFRESHES_PER_SECOND = 4
 
@@ -36,6 +37,7 @@ class LivePanel:
         self,
         console: Console,
         view: RunView | None = None,
+        options: PanelOptions = NO_OPTIONS,
         *,
         clock: Callable[[], float] = time.time,
         beat: bool = True,
@@ -43,6 +45,7 @@ class LivePanel:
         self._console = console
         self._view = view or RunView()
         self._clock = clock
+        self._options = options
         self._width = console.width
         self._live = Live(
             console=console,
@@ -63,8 +66,10 @@ class LivePanel:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._live.stop()
-        self._console.print(FinalPanel(self._view))
+        # The terminal may be closed, which is no fault of the run.
+        with suppress(OSError):
+            self._live.stop()
+            self._console.print(FinalPanel(self._view, self._options.verbose))
 
     def __call__(self, fact: Stamped) -> None:
         """Take a fact in; the next beat shows it."""
@@ -81,4 +86,4 @@ class LivePanel:
             # going up by what we drew would leave a part of it behind.
             self._console.control(Control.clear(), Control.home())
         self._width = width
-        return RunPanel(self._view, self._clock())
+        return RunPanel(self._view, self._clock(), self._options)

@@ -11,13 +11,17 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.panel import Panel
 from rich.text import Text
 
+from skillopt_cli.charts.sparkline import sparkline
 from skillopt_cli.core.events import RunFailed
-from skillopt_cli.ui.data import luck_note, models_words, skill_words, used_words
-from skillopt_cli.ui.ending import ending_lines, metric_label
-from skillopt_cli.ui.limits import width_words
-from skillopt_cli.ui.pictures import sparkline
-from skillopt_cli.ui.progress import progress
-from skillopt_cli.ui.rows import (
+from skillopt_cli.runlog.remaining import Schedule
+from skillopt_cli.runlog.summary import status
+from skillopt_cli.runlog.text.ending import ending_lines
+from skillopt_cli.runlog.text.format import count, duration, one_line
+from skillopt_cli.runlog.text.header import models_words, skill_words, start_notes, used_words
+from skillopt_cli.runlog.text.limits import width_words
+from skillopt_cli.runlog.text.standing import score_parts, standing_words
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.ui.panel_rows import (
     asked_rows,
     cost_rows,
     decision_rows,
@@ -25,15 +29,34 @@ from skillopt_cli.ui.rows import (
     epoch_rows,
     line,
     readable,
+    wrapped,
 )
-from skillopt_cli.ui.summary import status
-from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import count, duration, one_line, out_of, score
+from skillopt_cli.ui.progress import progress
 
 _BORDER = 2
 """Rows above and below everything else."""
+_MARGINS = 4
+"""Columns beside a row."""
+_SHORTEST = 4
+"""Columns below which the course of the score is not drawn."""
 _ROOMY = 24
 """Rows of a screen that has room for what does not change."""
+
+
+@dataclass(frozen=True, slots=True)
+class PanelOptions:
+    """What a panel shows beside the run itself.
+
+    Attributes:
+        verbose: whether guidance is shown whole.
+        schedule: how long the parts of the run will take, where that was planned.
+    """
+
+    verbose: bool = False
+    schedule: Schedule | None = None
+
+
+NO_OPTIONS = PanelOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +69,24 @@ class RunPanel:
 
     view: RunView
     now: float
+    options: PanelOptions = NO_OPTIONS
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw within `options.max_width`; fewer decisions and edits on a low screen."""
+        """Draw within `options.max_width`, the most important first; less on a low screen."""
         plain, width = options.ascii_only, options.max_width
         height = options.height or options.size.height
-        bars = progress(self.view, self.now, plain=plain)
+        bars = progress(self.view, self.now, self.options.schedule, plain=plain)
         head: list[RenderableType] = [
-            *_facts(self.view, roomy=height >= _ROOMY),
+            *_standing(self.view, plain, width),
             *asked_rows(self.view),
             bars,
-            _scores(self.view, plain, width),
         ]
-        epoch = epoch_rows(self.view)
-        foot = [*cost_rows(self.view, width), _clock(self.view, self.now)]
+        epoch = epoch_rows(self.view, verbose=self.options.verbose)
+        foot = [
+            *cost_rows(self.view, width),
+            _clock(self.view, self.now),
+            *_facts(self.view, width, roomy=height >= _ROOMY),
+        ]
         fixed = len(head) - 1 + bars.row_count + len(epoch) + len(foot) + _BORDER
         room = max(2, min(10, height - fixed))
         decisions = decision_rows(self.view, max(1, room // 2))
@@ -79,13 +106,14 @@ class FinalPanel:
     """What stays on the screen when a run has ended: result, tests, cost, and the next command."""
 
     view: RunView
+    verbose: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw within `options.max_width`; long lines wrap, so that commands stay complete."""
         plain = options.ascii_only
         end = self.view.ending
-        lines: list[RenderableType] = [_scores(self.view, plain, options.max_width)]
-        lines += [*decision_rows(self.view, 5), *epoch_rows(self.view)]
+        lines: list[RenderableType] = [*_standing(self.view, plain, options.max_width)]
+        lines += [*decision_rows(self.view, 5), *epoch_rows(self.view, verbose=self.verbose)]
         if end is None:
             lines.append(Text("the display closed before the run ended", style="yellow"))
         else:
@@ -112,41 +140,46 @@ def _title(view: RunView) -> Text:
     return Text(words, style="bold", overflow="ellipsis", no_wrap=True)
 
 
-def _facts(view: RunView, *, roomy: bool) -> Iterator[Text]:
+def _facts(view: RunView, width: int, *, roomy: bool) -> Iterator[Text]:
+    """What the run works with, which does not change: warnings first."""
     run = view.run
     if run is None:
         return
-    yield line(("data    ", "dim"), one_line(run.data))
-    if used := used_words(run):
-        yield line(("tasks   ", "dim"), used)
-    if note := luck_note(run):
-        yield line(("note    ", "dim"), (note, "yellow"))
-    if skill := skill_words(run):
-        yield line(("skill   ", "dim"), skill)
-    yield line(("models  ", "dim"), models_words(run))
-    if run.limits and roomy:
-        yield line(("limits  ", "dim"), width_words(run.limits))
+    for note in start_notes(run):
+        yield from wrapped("note", note, width, "yellow")
+    if view.drift:
+        changes = "; ".join(one_line(change) for change in view.drift)
+        yield from wrapped("drift", changes, width, "yellow")
     if run.done:
         recorded = f"{run.done} of {count(run.total_steps, 'step')} recorded before"
         yield line(("resumed ", "dim"), recorded)
-    if view.drift:
-        changes = "; ".join(one_line(change) for change in view.drift)
-        yield line(("drift   ", "dim"), (changes, "yellow"))
+    yield from wrapped("models", models_words(run), width)
+    used = used_words(run)
+    yield from wrapped("data", f"{one_line(run.data)}{f': {used}' if used else ''}", width)
+    if skill := skill_words(run):
+        yield line(("skill   ", "dim"), skill)
+    if run.limits and roomy:
+        yield line(("limits  ", "dim"), width_words(run.limits))
 
 
-def _scores(view: RunView, plain: bool, width: int) -> Text:
-    """Baseline, best and current score, and the current score's course."""
-    base = view.baseline.value if view.baseline else None
-    standing = view.standing
-    came = f" (step {standing.best_step})" if standing.best_step else ""
-    reach = f" {out_of(view.baseline.scored, view.baseline.n)}" if view.baseline else ""
-    return line(
+def _standing(view: RunView, plain: bool, width: int) -> Iterator[Text]:
+    """The score and its course, and whether the seed was beaten."""
+    if not view.total_steps:
+        return
+    before, best, rest = score_parts(view)
+    row = line(
         ("score   ", "dim"),
-        f"base {score(base)} best ",
-        (score(standing.best), "bold green" if standing.best_step else "bold"),
-        f"{came} now {score(standing.current)}{metric_label(view)}{reach} ",
-        (sparkline(view.trend, limit=max(4, min(width // 4, width - 56)), plain=plain), "cyan"),
+        before,
+        (best, "bold green" if view.standing.best_step else "bold"),
+        rest,
     )
+    room = width - _MARGINS - row.cell_len - 2
+    if len(view.trend) > 1 and room >= _SHORTEST:
+        course = sparkline(view.trend, limit=min(room, width // 4), plain=plain)
+        row.append(f"  {course}", style="cyan")
+    yield row
+    words, style = standing_words(view)
+    yield from wrapped("verdict", words, width, style)
 
 
 def _clock(view: RunView, now: float) -> Text:

@@ -8,7 +8,7 @@
 [Step 1/8] Gate: val score 0.68 > 0.65  ACCEPT
 ```
 
-Our own words are ASCII. What happens often is said rarely: retries are summed up at most every
+Our own words are ASCII. What happens often is written rarely: retries are summed up at most every
 `RETRY_PAUSE` seconds, broken attempts once per stage, and a degraded path once per place.
 """
 
@@ -18,11 +18,8 @@ from collections import Counter
 from typing import TextIO, assert_never
 
 from skillopt_cli.core import events as ev
-from skillopt_cli.ui.data import data_words, luck_note, models_words, skill_words
-from skillopt_cli.ui.ending import ending_lines
-from skillopt_cli.ui.epoch import epoch_lines
-from skillopt_cli.ui.folding import apply
-from skillopt_cli.ui.kinds import (
+from skillopt_cli.core.edits import CHANGED
+from skillopt_cli.runlog.event_groups import (
     CallFact,
     ControlFact,
     EpochFact,
@@ -31,14 +28,25 @@ from skillopt_cli.ui.kinds import (
     StepFact,
     WorkFact,
 )
-from skillopt_cli.ui.limits import call_lines, limits_words
-from skillopt_cli.ui.notes import appendix_words
-from skillopt_cli.ui.parts import StageView
-from skillopt_cli.ui.rates import rate_note, rate_words
-from skillopt_cli.ui.steering import control_lines
-from skillopt_cli.ui.verdict import gate_line
-from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import count, one_line, out_of, score
+from skillopt_cli.runlog.fold import apply
+from skillopt_cli.runlog.parts import StageView
+from skillopt_cli.runlog.pruning import pruned_words
+from skillopt_cli.runlog.text.control import control_lines
+from skillopt_cli.runlog.text.ending import ending_lines
+from skillopt_cli.runlog.text.epoch import epoch_lines
+from skillopt_cli.runlog.text.format import count, one_line, out_of, score
+from skillopt_cli.runlog.text.gate import gate_line
+from skillopt_cli.runlog.text.header import data_words, models_words, skill_words, start_notes
+from skillopt_cli.runlog.text.limits import call_lines, limits_words
+from skillopt_cli.runlog.text.step import (
+    appendix_words,
+    checked_words,
+    rate_note,
+    rate_words,
+    verified_words,
+)
+from skillopt_cli.runlog.text.verdict import verdict_sentence
+from skillopt_cli.runlog.view import RunView
 
 RETRY_PAUSE = 30.0
 
@@ -51,37 +59,41 @@ class PlainLines:
     Args:
         stream: where the lines go, usually standard error.
         view: what earlier processes of the run left, for a resumed run.
+        verbose: show guidance and notes whole.
     """
 
-    def __init__(self, stream: TextIO, view: RunView | None = None) -> None:
+    def __init__(
+        self, stream: TextIO, view: RunView | None = None, *, verbose: bool = False
+    ) -> None:
         self._stream = stream
         self._view = view or RunView()
-        self._told = sum(self._view.retries.values())
-        self._told_at: float | None = None
+        self._verbose = verbose
+        self._written = sum(self._view.retries.values())
+        self._written_at: float | None = None
 
     def __call__(self, fact: ev.Stamped) -> None:
-        """Say what the fact says, if it is worth a line."""
+        """Write the lines for a fact, if there are any."""
         before, self._view = self._view, apply(self._view, fact)
-        lines = (*self._retries(fact), *lines_of(before, self._view, fact))
+        lines = (*self._retries(fact), *lines_of(before, self._view, fact, verbose=self._verbose))
         if lines:
             text = "".join(f"{line}\n" for line in lines)
             self._stream.write(_fitting(text, self._stream))
             self._stream.flush()
 
     def _retries(self, fact: ev.Stamped) -> Lines:
-        """A summary of the retries not told yet, when it is time for one."""
+        """A summary of the retries not written yet, when it is time for one."""
         total = sum(self._view.retries.values())
         last = self._view.last_retry
         ends = isinstance(fact.event, ev.RunFinished | ev.RunFailed)
-        rested = self._told_at is None or fact.time - self._told_at >= RETRY_PAUSE
-        if last is None or total == self._told or not (rested or ends):
+        rested = self._written_at is None or fact.time - self._written_at >= RETRY_PAUSE
+        if last is None or total == self._written or not (rested or ends):
             return ()
-        self._told, self._told_at = total, fact.time
+        self._written, self._written_at = total, fact.time
         return (f"Retries: {total} so far, last of the {last.role}: {one_line(last.reason)}",)
 
 
-def lines_of(before: RunView, after: RunView, fact: ev.Stamped) -> Lines:
-    """The lines a fact is worth, given the view before and after it. Pure."""
+def lines_of(before: RunView, after: RunView, fact: ev.Stamped, *, verbose: bool = False) -> Lines:
+    """The lines for a fact, given the view before and after it. Pure."""
     event = fact.event
     if isinstance(event, RunFact):
         return _run_lines(after, event)
@@ -92,7 +104,10 @@ def lines_of(before: RunView, after: RunView, fact: ev.Stamped) -> Lines:
     if isinstance(event, StepFact):
         return tuple(f"{_tag(after, event.step)} {line}" for line in _step_lines(after, event))
     if isinstance(event, EpochFact):
-        return tuple(f"{_epoch_tag(after, event.epoch)} {line}" for line in epoch_lines(event))
+        return tuple(
+            f"{_epoch_tag(after, event.epoch)} {line}"
+            for line in epoch_lines(event, verbose=verbose)
+        )
     if isinstance(event, ResultFact):
         return _result_lines(before, event)
     if isinstance(event, ControlFact):
@@ -110,8 +125,8 @@ def _run_lines(view: RunView, event: RunFact) -> Lines:
             changes = "; ".join(one_line(change) for change in event.changes)
             return (f"Drift allowed: {changes}",)
         case ev.SubscriberDropped():
-            said = f"Dropped: {one_line(event.name)}: {one_line(event.reason)}"
-            return (said, f"hint: {one_line(event.hint)}") if event.hint else (said,)
+            text = f"Dropped: {one_line(event.name)}: {one_line(event.reason)}"
+            return (text, f"hint: {one_line(event.hint)}") if event.hint else (text,)
         case ev.RunFinished() | ev.RunFailed():
             return ending_lines(view, event)
     assert_never(event)
@@ -130,7 +145,7 @@ def _start_lines(event: ev.RunStarted) -> Lines:
         *((f"Skill: {skill}",) if (skill := skill_words(event)) else ()),
         f"Models: {models_words(event)}",
         *((f"Limits: {limits_words(event.limits)}",) if event.limits else ()),
-        *((f"Note: {note}",) if (note := luck_note(event)) else ()),
+        *(f"Note: {note}" for note in start_notes(event)),
     )
     if not event.done:
         return lines
@@ -155,12 +170,19 @@ def _stage_lines(view: RunView, event: ev.StageStarted) -> Lines:
     amount = f"{count(event.total, 'item')}, {count(event.workers, 'worker')}..."
     if event.stage == "test":
         arms = {"eval": "", "no_skill": "no skill, "}
-        return (f"Test: {arms.get(event.label, f'{one_line(event.label)} skill, ')}{amount}",)
+        return (f"Test: {arms.get(event.label, f'{_skill(event.label)}, ')}{amount}",)
     if event.stage == "measure" and event.label:
-        return (f"Measure again: {one_line(event.label)} skill, {amount}",)
+        verb = "Measure again" if view.total_steps else "Measure"
+        return (f"{verb}: {_skill(event.label)}, {amount}",)
+    if event.stage == "prune":
+        return (f"Prune: {one_line(event.label)}, {amount}",)
     if event.stage == "measure" and event.step == 0:
         return (f"{'Baseline' if view.total_steps else 'Measure'}: {amount}",)
     return (f"{_tag(view, event.step)} Rollout: {amount}",) if event.stage == "rollout" else ()
+
+
+def _skill(label: str) -> str:
+    return "skill" if label == "skill" else f"{one_line(label)} skill"
 
 
 def _broken_line(view: RunView, stage: StageView) -> str:
@@ -184,19 +206,36 @@ def _step_lines(view: RunView, event: StepFact) -> Lines:
             asked = f" ({event.asked} asked for)" if patches < event.asked else ""
             word = "patch" if patches == 1 else "patches"
             return (f"{patches} edit {word} generated{asked}",)
-        case ev.LearningRateChosen():
-            return (f"Learning rate: {rate_words(event)}",)
         case ev.EditsChosen():
             left = f", {len(event.dropped)} left out" if event.dropped else ""
             return (f"Selected {count(len(event.chosen), 'edit')} {_rate(view, event.step)}{left}",)
-        case ev.AppendixWritten():
-            return (appendix_words(event),)
         case ev.CandidateMade():
             return _outcome_lines(event)
+        case _:
+            return (_step_line(event),)
+
+
+def _step_line(
+    event: ev.LearningRateChosen
+    | ev.EditsVerified
+    | ev.PassingChecked
+    | ev.AppendixWritten
+    | ev.StepSkipped
+    | ev.GateDecided,
+) -> str:
+    match event:
+        case ev.LearningRateChosen():
+            return f"Learning rate: {rate_words(event)}"
+        case ev.EditsVerified():
+            return verified_words(event)
+        case ev.PassingChecked():
+            return checked_words(event)
+        case ev.AppendixWritten():
+            return appendix_words(event)
         case ev.StepSkipped():
-            return (f"Skip: {one_line(event.reason)}",)
+            return f"Skip: {one_line(event.reason)}"
         case ev.GateDecided():
-            return (f"Gate: {gate_line(event.decision)}",)
+            return f"Gate: {gate_line(event.decision)}"
     assert_never(event)
 
 
@@ -207,11 +246,11 @@ def _rate(view: RunView, number: int) -> str:
 def _outcome_lines(event: ev.CandidateMade) -> Lines:
     """What became of the chosen edits, when the candidate does not hold all of them."""
     states = Counter(o.state for o in event.outcomes if o.state != "over_budget")
-    if set(states) <= {"applied"}:
+    if set(states) <= set(CHANGED):
         return ()
-    applied = states.pop("applied", 0)
-    rest = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
-    return (f"Tried {applied} of {count(applied + states.total(), 'edit')}: {rest}",)
+    applied = sum(outcome.changed for outcome in event.outcomes)
+    rest = ", ".join(f"{n} {state}" for state, n in sorted(states.items()) if state not in CHANGED)
+    return (f"Tried {applied} of {count(states.total(), 'edit')}: {rest}",)
 
 
 def _result_lines(before: RunView, event: ResultFact) -> Lines:
@@ -225,6 +264,10 @@ def _result_lines(before: RunView, event: ResultFact) -> Lines:
             )
         case ev.StoppedEarly():
             return (f"Stopped early: {one_line(event.reason)}",)
+        case ev.SkillPruned():
+            return (f"Pruned: {pruned_words(event)}",)
+        case ev.VerdictReached():
+            return (f"Verdict: {verdict_sentence(event.verdict)}",)
         case ev.CheckpointSaved() | ev.TestMeasured():
             return ()
     assert_never(event)
@@ -239,6 +282,14 @@ def _tag(view: RunView, step: int) -> str:
 
 
 def _fitting(text: str, stream: TextIO) -> str:
-    """The text as the stream's encoding can hold it: a task's odd letters must not stop us."""
+    """The text as the stream's encoding can hold it: a task's odd letters must not stop us.
+
+    A terminal shows arrows and check marks where its encoding has them. Pipes and files get the
+    ASCII form, which tools read.
+    """
     encoding = getattr(stream, "encoding", None) or "utf-8"
+    if stream.isatty():
+        shown = text.replace(" -> ", " → ").replace("  ACCEPT", " ✓ ACCEPT")
+        if shown.encode(encoding, "ignore").decode(encoding) == shown:
+            return shown
     return text.encode(encoding, "backslashreplace").decode(encoding)

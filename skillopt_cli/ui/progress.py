@@ -7,16 +7,17 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from skillopt_cli.ui.parts import StageView
-from skillopt_cli.ui.rows import readable
-from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import count, duration, one_line
+from skillopt_cli.runlog.parts import StageView
+from skillopt_cli.runlog.remaining import Schedule, measured_pace, seconds_left
+from skillopt_cli.runlog.text.format import count, duration, one_line
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.ui.panel_rows import readable
 
 _STAGES = 3
 """Most stages at work that are shown."""
 
 
-def progress(view: RunView, now: float, *, plain: bool) -> Table:
+def progress(view: RunView, now: float, schedule: Schedule | None = None, *, plain: bool) -> Table:
     """A bar for the run and one for each stage at work, with what is left."""
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column(no_wrap=True, overflow="crop", width=18)
@@ -26,13 +27,10 @@ def progress(view: RunView, now: float, *, plain: bool) -> Table:
         newest = view.step
         epoch = newest.plan.epoch if newest and newest.plan else None
         epochs = f", epoch {epoch}/{view.run.epochs}" if epoch and view.run else ""
-        # The tests come after the last step, and nothing tells how long they take.
-        open_ended = view.ending is not None or view.done >= view.total_steps
-        left = "" if open_ended else _left(view, view.left(now))
         grid.add_row(
             Text(f"steps{epochs}"),
             ProgressBar(total=view.total_steps, completed=min(view.done, view.total_steps)),
-            Text(f"{view.done}/{view.total_steps}  {left}".rstrip()),
+            Text(f"{view.done}/{view.total_steps}  {_run_left(view, now, schedule)}".rstrip()),
         )
     for stage in view.stages[-_STAGES:]:
         grid.add_row(readable(_stage_title(view, stage), plain), *_stage_state(view, stage, now))
@@ -59,6 +57,16 @@ def _stage_state(
     total = max(1, stage.total)
     bar = ProgressBar(total=total, completed=min(stage.done, total))
     return bar, Text(f"{stage.done}/{stage.total}  {_left(view, stage.left(now))}")
+
+
+def _run_left(view: RunView, now: float, schedule: Schedule | None) -> str:
+    """How long the run still takes; `about` while no step has shown how long steps take."""
+    # Without a plan nobody knows how long the tests take that come after the last step.
+    if view.ending is not None or (schedule is None and view.done >= view.total_steps):
+        return ""
+    seconds = seconds_left(view, now, schedule)
+    known = seconds is None or measured_pace(view) or view.steering.paused is not None
+    return _left(view, seconds) if known else f"about {_left(view, seconds)}"
 
 
 def _left(view: RunView, seconds: float | None) -> str:

@@ -1,6 +1,6 @@
 """The form of a new run: its fields, made from the configuration's schema. Pure.
 
-A field that is left empty says nothing, as everywhere in the configuration; what is typed goes to
+A field that is left empty is unset, as everywhere in the configuration; what is typed goes to
 the run letter by letter, as behind `--set`.
 """
 
@@ -8,38 +8,59 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from skillopt_cli.compose.flags import FLAG_NAMES
-from skillopt_cli.compose.settings import ROLES, Wishes
+from skillopt_cli.compose.endpoints import ROLES
+from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config import RunConfig
+from skillopt_cli.config.declarations import Declared, every_setting, own_flags, own_settings
 from skillopt_cli.config.layers import assignment_layers
 from skillopt_cli.core.events import Role
 from skillopt_cli.plugins import BACKENDS, names
 
 Kind = Literal["text", "number", "truth", "choice"]
 
-FIXED = ("env.name", "env.out_root", "run.display")
-"""Settings that the page decides: the benchmark has its own field, runs go where it looks."""
 RUN_ID = "run_id"
 BENCHMARK = "benchmark"
 SOURCE = "the form"
 """Where what was typed comes from."""
 PREFIX = "set:"
 """Before the key of a setting in the name of its field."""
+TITLES: Mapping[str, str] = {
+    "train.num_epochs": "Epochs",
+    "train.batch_size": "Tasks per step",
+    "train.train_size": "Train tasks",
+    "optimizer.lr_scheduler": "Schedule of the learning rate",
+    "optimizer.lr_control_mode": "Who sets the learning rate",
+    "optimizer.use_slow_update": "Slow update",
+    "optimizer.use_meta_skill": "Notes of the optimizer",
+    "optimizer.verify": "Try edits before the gate",
+    "evaluation.patience": "Stop after steps without a gain",
+    "evaluation.use_gate": "Gate",
+    "evaluation.sel_env_num": "Selection tasks",
+    "evaluation.test_env_num": "Test tasks",
+    "evaluation.eval_test": "Measure the test split",
+    "evaluation.eval_no_skill": "Measure without a skill, too",
+    "run.workers": "Attempts at a time",
+    "run.max_concurrency": "Calls at a time, per provider",
+    "run.max_usd": "Most US dollars",
+    "run.max_calls": "Most calls",
+    "run.max_tokens": "Most tokens",
+    "run.max_rollouts": "Most rollouts",
+    "run.max_minutes": "Most minutes",
+    "run.require_improvement": "Fail without an improvement",
+    "env.skill_init": "Seed skill",
+    "env.from_scratch": "Start from an empty skill",
+    "env.split_dir": "Folder of the splits",
+    "env.data_path": "Task file",
+}
+"""Labels of settings whose key is no plain name."""
 _KEY = re.compile(r"[a-z_]+(?:\.[a-z0-9_]+)+\Z")
 _NAMED = re.compile(r"`([a-z_]+(?:\.[a-z0-9_]+)+|run_id)[`=]")
-_BOUNDS = {
-    "minimum": "at least",
-    "exclusiveMinimum": "above",
-    "maximum": "at most",
-    "exclusiveMaximum": "below",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +77,16 @@ class Field:
     help: str
     bounds: str = ""
     choices: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Its label in plain words."""
+        *sections, name = self.key.split(".")
+        if self.key in TITLES:
+            return TITLES[self.key]
+        if name in ("name", "backend") and sections[-1] in (*ROLES, "judge"):
+            return f"{sections[-1]} {'model' if name == 'name' else name}".capitalize()
+        return name.replace("_", " ").replace("lr ", "learning rate ").capitalize()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +118,7 @@ class Given:
         settings = {
             key: values[name].strip()
             for key, name in sorted(keys.items())
-            if values[name].strip() and _KEY.match(key) and key not in FIXED
+            if values[name].strip() and _KEY.match(key) and not _decided(key)
         }
         said = {name: values.get(name, "").strip() for name in (BENCHMARK, "preset", RUN_ID)}
         return cls(said[BENCHMARK], said["preset"], said[RUN_ID], settings)
@@ -104,13 +135,13 @@ class Given:
         return sha256(json.dumps(told).encode()).hexdigest()
 
     def without(self, key: str) -> Given:
-        """The same with nothing said of a setting."""
+        """The same with a setting unset."""
         kept = {name: text for name, text in self.settings.items() if name != key}
         return replace(self, settings=kept)
 
-    def wishes(self, root: Path, roles: tuple[Role, ...] = ROLES) -> Wishes:
+    def overrides(self, root: Path, roles: tuple[Role, ...] = ROLES) -> Overrides:
         """The same as from the command line; `roles` must be reachable."""
-        return Wishes(
+        return Overrides(
             benchmark=self.benchmark,
             preset=self.preset,
             flags={"env.out_root": str(root), "run.display": "plain"},
@@ -131,8 +162,13 @@ class Given:
 
 def first_fields() -> tuple[Field, ...]:
     """The settings that have a flag of their own, in that order: what is mostly set."""
-    known = {field.key: field for group in _all() for field in group.fields}
-    return tuple(known[key] for key in FLAG_NAMES if key not in FIXED)
+    return tuple(_field(found) for found in own_flags().values() if found.setting.in_form)
+
+
+def _decided(key: str) -> bool:
+    """Whether the page decides a setting, such as the benchmark, which has a field of its own."""
+    found = own_settings().get(key)
+    return found is not None and not found.setting.in_form
 
 
 def other_groups(options: Iterable[str], given: Given) -> list[Group]:
@@ -141,19 +177,26 @@ def other_groups(options: Iterable[str], given: Given) -> list[Group]:
     Args:
         options: the benchmark's own keys of `env`.
     """
+    fields: dict[tuple[str, str], list[Field]] = {}
+    for found in sorted(every_setting().values(), key=lambda found: _depth(found.key)):
+        if found.setting.in_form and not (found.setting.flag and found.key in own_settings()):
+            group = found.key.rpartition(".")[0], found.section
+            fields.setdefault(group, []).append(_field(found))
+    # What was typed for another benchmark stays to be seen, and can be taken out.
+    left = {key for key in given.settings if key.startswith("env.")}
+    own = sorted({*(f"env.{name}" for name in options), *left} - {*every_setting()})
+    about = f"Of the benchmark {given.benchmark}." if given.benchmark else ""
     groups = []
-    for group in _all():
-        fields = tuple(field for field in group.fields if field.key not in FLAG_NAMES)
-        if group.key == "env":
-            # What was typed for another benchmark stays to be seen, and can be taken out.
-            left = [key for key in given.settings if key.startswith("env.")]
-            known = {field.key for field in group.fields}
-            own = sorted({*(f"env.{name}" for name in options), *left} - known)
-            about = f"Of the benchmark {given.benchmark}." if given.benchmark else ""
-            fields += tuple(Field(key, "text", about) for key in own)
-        if fields:
-            groups.append(Group(group.key, group.help, fields))
+    for (key, said), shown in fields.items():
+        added = [Field(name, "text", about) for name in own] if key == "env" else []
+        groups.append(Group(key, said, (*shown, *added)))
     return groups
+
+
+def _depth(key: str) -> tuple[int, int]:
+    """Places a group's own settings before those of the groups inside it."""
+    sections = list(RunConfig.model_fields)
+    return sections.index(key.partition(".")[0]), key.count(".") > 1
 
 
 def keys_in(text: str) -> list[str]:
@@ -161,46 +204,13 @@ def keys_in(text: str) -> list[str]:
     return _NAMED.findall(text)
 
 
-@lru_cache(maxsize=1)
-def _all() -> tuple[Group, ...]:
-    schema = RunConfig.model_json_schema()
-    return tuple(_groups(schema, schema["$defs"], "", ""))
-
-
-def _groups(
-    schema: Mapping[str, Any], defs: Mapping[str, Any], key: str, about: str
-) -> Iterator[Group]:
-    fields, inner = [], []
-    for name, about_it in schema["properties"].items():
-        dotted = f"{key}.{name}" if key else name
-        reference = about_it.get("$ref")
-        if reference is None:
-            fields.append(_field(dotted, about_it))
-        else:
-            inner.append((defs[reference.rsplit("/", 1)[-1]], dotted, about_it["description"]))
-    shown = tuple(field for field in fields if field.key not in FIXED)
-    if shown:
-        yield Group(key, about, shown)
-    for below, dotted, description in inner:
-        yield from _groups(below, defs, dotted, " ".join(description.split()))
-
-
-def _field(key: str, schema: Mapping[str, Any]) -> Field:
-    forms = [f for f in schema.get("anyOf", [schema]) if f.get("type") != "null"]
-    about = " ".join(schema.get("description", "").split())
-    if key.endswith(".backend"):
-        return Field(key, "choice", about, choices=tuple(names(BACKENDS)))
-    if len(forms) > 1:
-        return Field(key, "text", about)
-    (form,) = forms
-    if "enum" in form:
-        return Field(key, "choice", about, choices=tuple(form["enum"]))
-    match form["type"]:
-        case "boolean":
-            return Field(key, "truth", about, choices=("true", "false"))
-        case "integer" | "number":
-            bounds = " and ".join(
-                f"{word} {form[name]:g}" for name, word in _BOUNDS.items() if name in form
-            )
-            return Field(key, "number", about, bounds)
-    return Field(key, "text", about)
+def _field(found: Declared) -> Field:
+    if found.key.endswith(".backend"):
+        return Field(found.key, "choice", found.about, choices=tuple(names(BACKENDS)))
+    if found.words:
+        return Field(found.key, "choice", found.about, choices=found.words)
+    if found.takes(bool):
+        return Field(found.key, "truth", found.about, choices=("true", "false"))
+    if found.number:
+        return Field(found.key, "number", found.about, " and ".join(found.bounds))
+    return Field(found.key, "text", found.about)

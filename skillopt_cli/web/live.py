@@ -1,11 +1,9 @@
-"""News for open pages, as server-sent events: that there is something new, never what it is.
-
-The page fetches itself anew then, so that there is one way of drawing it.
-"""
+"""Server-sent events for open pages: they announce a change, and the page then reloads itself."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Any
 
@@ -15,71 +13,73 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.ui.listing import Row
-from skillopt_cli.web.places import Missing
-from skillopt_cli.web.runs import Seen
-from skillopt_cli.web.site import Site, named
+from skillopt_cli.runlog.text.run_list import Row
+from skillopt_cli.web.context import WebContext, run_name
+from skillopt_cli.web.paths import NotFound
+from skillopt_cli.web.runs import RunSnapshot
 
 PAUSE = 0.5
-"""Seconds between two looks at a run."""
+"""Seconds between two checks of a run."""
 LIST_PAUSE = 2.0
-"""Seconds between two looks at all of them, of which there may be hundreds."""
+"""Seconds between two checks of all runs, of which there may be hundreds."""
 ALIVE = 15.0
-"""Seconds after which a silent stream says that it is still there. The page counts on it."""
+"""Seconds without a change after which an `alive` event is sent; the script relies on it."""
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-def version_of(seen: Seen) -> str:
-    """What is different whenever a run's pages are."""
-    return f"{seen.facts}-{int(seen.at_work)}-{int(seen.whole)}"
+def version_of(snapshot: RunSnapshot) -> str:
+    """A version that changes whenever the pages of a run do."""
+    return f"{snapshot.facts}-{int(snapshot.at_work)}-{int(snapshot.whole)}"
 
 
-def of_one(site: Site) -> Endpoint:
-    """News of one run, from the version the page shows (`?from=`) on."""
+def run_events(context: WebContext) -> Endpoint:
+    """Events of one run since the version that the page shows (`?from=`)."""
 
     async def endpoint(request: Request) -> Response:
-        name = named(request)
-        if not await run_in_threadpool(site.outputs.holds, name):
+        name = run_name(request)
+        if not await run_in_threadpool(context.outputs.holds, name):
             raise HTTPException(404)
-        return _stream(site, request, lambda: version_of(site.runs.seen(name)))
+        return _stream(context, request, lambda: version_of(context.runs.snapshot(name)))
 
     return endpoint
 
 
-def of_all(site: Site) -> Endpoint:
-    """News of the list of runs."""
+def list_events(context: WebContext) -> Endpoint:
+    """Events of the list of runs."""
 
     async def endpoint(request: Request) -> Response:
-        return _stream(site, request, lambda: version_of_list(site.runs.rows()), LIST_PAUSE)
+        return _stream(context, request, lambda: version_of_list(context.runs.rows()), LIST_PAUSE)
 
     return endpoint
 
 
 def version_of_list(rows: Sequence[Row]) -> str:
-    """What is different whenever the list of runs is."""
+    """A version that changes whenever the list of runs does."""
     return f"{hash(tuple((r['folder'], r['status'], r['updated']) for r in rows)) & 0xFFFFFFFF:x}"
 
 
 def _stream(
-    site: Site, request: Request, look: Callable[[], str], pause: float = PAUSE
+    context: WebContext, request: Request, version: Callable[[], str], pause: float = PAUSE
 ) -> Response:
     return StreamingResponse(
-        _news(site, request, look, pause),
+        _events(context, request, version, pause),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def _news(
-    site: Site, request: Request, look: Callable[[], str], pause: float
+async def _events(
+    context: WebContext, request: Request, version: Callable[[], str], pause: float
 ) -> AsyncIterator[str]:
     known = request.query_params.get("from", "")
     quiet = 0.0
-    while not site.stopping.is_set():
+    end = time.monotonic() + context.stream
+    # Ends by itself, so that nobody who has left, or never reads, occupies a connection for ever.
+    while not context.stopping.is_set() and time.monotonic() < end:
         try:
-            now = await run_in_threadpool(look)
-        except (Missing, DataError):
+            now = await run_in_threadpool(version)
+        except (NotFound, DataError):
             now = "gone"
         if now != known:
             known, quiet = now, 0.0
@@ -87,12 +87,8 @@ async def _news(
         elif quiet >= ALIVE:
             quiet = 0.0
             yield f"event: alive\ndata: {now}\n\n"
-        await _rest(site, pause)
+        # Short sleeps, so that no stream delays the end of the server.
+        for _ in range(round(pause / PAUSE)):
+            if not context.stopping.is_set():
+                await asyncio.sleep(PAUSE)
         quiet += pause
-
-
-async def _rest(site: Site, pause: float) -> None:
-    """Sleep, in short stretches, so that a stream never holds up the end of the server."""
-    for _ in range(round(pause / PAUSE)):
-        if not site.stopping.is_set():
-            await asyncio.sleep(PAUSE)

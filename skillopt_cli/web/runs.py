@@ -1,4 +1,4 @@
-"""The runs, each read once and then followed as its log grows."""
+"""Reads runs for pages: each log is read once, then opened as it grows."""
 
 from __future__ import annotations
 
@@ -8,63 +8,101 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock
 
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.store.files import EVENTS
-from skillopt_cli.store.lock import holder
-from skillopt_cli.ui.listing import Row, run_row, unreadable_row
-from skillopt_cli.ui.reading import Reading
-from skillopt_cli.ui.view import RunView
-from skillopt_cli.web.places import Missing, Named, Outputs
+from skillopt_cli.core.task import Split
+from skillopt_cli.reports.task_table import TaskTable, task_table
+from skillopt_cli.reports.task_texts import TaskTexts
+from skillopt_cli.runlog.costs import Document
+from skillopt_cli.runlog.expectation import expected_best, measured_in_full
+from skillopt_cli.runlog.run_log import RunLog
+from skillopt_cli.runlog.summary import summarise
+from skillopt_cli.runlog.text.run_list import Row, run_row, unreadable_row
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.store.layout import EVENTS
+from skillopt_cli.store.lock import lock_holder
+from skillopt_cli.web.derived import Derived
+from skillopt_cli.web.paths import NotFound, Outputs, RunName
 
-KEPT = 12
-"""Runs whose logs are kept folded; of the others only their row in the list."""
+MOST_OPEN = 12
+"""Runs whose views stay in memory; of the others only their row of the list."""
+MOST_ATTEMPTS = 2_000_000
+"""Attempts of these runs together where there are several: each takes 10 to 200 bytes."""
 PATIENCE = 0.02
-"""Seconds a page spends on reading logs; what is left is read on between pages."""
+"""Seconds a page spends on reading logs; the rest is read between pages."""
 
-_STRETCH = 0.01
-"""Seconds spent on one log before another one that is wanted, or a page, has its turn."""
+_SLICE = 0.01
+"""Seconds spent on one log before the next queued log, or a page, has its turn."""
 
 _LOG = logging.getLogger(__name__)
 
-Mark = tuple[int, int, bool]
-"""What a log looks like from outside: its file, its size, whether a process is at work."""
+LogState = tuple[int, int, bool]
+"""State of a log without reading it: inode, size, and whether a process is at work."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A run as far as it is read.
+class RunSnapshot:
+    """A run as far as its log is read.
 
     Attributes:
         at_work: whether a process is at work on it.
-        facts: read so far.
-        share: how much of the log is read, 1.0 for all.
+        facts: number of facts read so far.
+        share: share of the log that is read, 1.0 for all.
+        derived: values computed from the run, which stay as long as its view.
     """
 
-    name: Named
+    name: RunName
     folder: Path
     view: RunView
     at_work: bool
     facts: int
     share: float = 1.0
+    derived: Derived = field(default_factory=Derived)
 
     @property
     def whole(self) -> bool:
         """Whether all of the log is read."""
         return self.share >= 1.0
 
+    @property
+    def summary(self) -> Document:
+        """The content of `summary.json`."""
+        view = self.view
+        # It changes with a measurement, the rest with every fact.
+        source = measured_in_full(view), view.standing.best
+        expected = self.derived.get("expected", source, lambda: expected_best(view))
+        found = summarise(view, expect=False)
+        return found | {"best_gate_score_expected": expected.value if expected else None}
+
+    def tasks(self, split: Split) -> TaskTable:
+        """The tasks of a split."""
+        return self.derived.get(
+            f"tasks {split}", self.facts, lambda: task_table(self.view, split, self.texts)
+        )
+
+    @property
+    def texts(self) -> TaskTexts:
+        """The texts of its attempts."""
+        return self.derived.get("texts", None, lambda: TaskTexts(self.folder))
+
 
 @dataclass(slots=True)
-class _Followed:
-    reading: Reading
-    lock: Lock
+class _OpenLog:
+    reading: RunLog
+    lock: Lock = field(default_factory=Lock)
+    derived: Derived = field(default_factory=Derived)
+
+    @property
+    def attempts(self) -> int:
+        """How many attempts its view holds, at most."""
+        return self.reading.view.made + self.reading.view.recalled
 
 
 class Runs:
-    """All runs of an outputs folder. May be asked from several threads.
+    """All runs of an outputs folder. Thread-safe.
 
     Args:
         patience: seconds a page may spend on reading logs.
@@ -73,57 +111,57 @@ class Runs:
     def __init__(self, outputs: Outputs, patience: float = PATIENCE) -> None:
         self.outputs = outputs
         self._patience = patience
-        self._followed: OrderedDict[Named, _Followed] = OrderedDict()
-        self._rows: dict[Named, tuple[Mark, Row]] = {}
+        self._open_logs: OrderedDict[RunName, _OpenLog] = OrderedDict()
+        self._rows: dict[RunName, tuple[LogState, Row]] = {}
         self._lock = Lock()
         self._pages = 0
         self._no_page = Event()
         self._no_page.set()
-        self._wanted: queue.SimpleQueue[Named | None] = queue.SimpleQueue()
-        self._queued: set[Named] = set()
+        self._queue: queue.SimpleQueue[RunName | None] = queue.SimpleQueue()
+        self._queued: set[RunName] = set()
         self._closed = False
 
-    def seen(self, name: Named, patience: float | None = None) -> Seen:
-        """A run, read for no longer than `patience` seconds; what is left is read on later.
+    def snapshot(self, name: RunName, patience: float | None = None) -> RunSnapshot:
+        """A run, read for `patience` seconds at most; the rest is queued.
 
         Raises:
-            Missing: there is no such run.
+            NotFound: there is no such run.
             DataError: its log cannot be read.
         """
         patience = self._patience if patience is None else patience
         folder = self.outputs.folder(name)
-        # Asked first: a run that ends meanwhile has then stated its ending.
-        mark = self.mark(name)
-        followed = self._follow(name, folder)
-        # Waiting for another who reads it counts as well.
+        # Checked first: a run that ends in between has then logged its ending.
+        state = self.log_state(name)
+        opened = self._open_log(name, folder)
+        # Waiting for another thread that reads the log counts too.
         end = time.monotonic() + patience
-        reading, done = followed.reading, False
-        with _tried(followed.lock, patience) as mine:
-            if mine:
-                done = _advanced(reading, end)
-            view = reading.seen(nobody=not mark[-1])
+        reading, done = opened.reading, False
+        with _acquired(opened.lock, patience) as acquired:
+            if acquired:
+                done = _read_until(reading, end)
+            view = reading.seen(nobody=not state[-1])
         if not done:
-            self._want(name)
-        elif (known := self._rows.get(name)) is None or known[0] != mark:
-            self._rows[name] = mark, run_row(folder, view)
+            self._enqueue(name)
+        elif (known := self._rows.get(name)) is None or known[0] != state:
+            self._rows[name] = state, run_row(folder, view)
         share = 1.0 if done else min(reading.share, 0.999)
-        return Seen(name, folder, view, mark[-1], reading.facts, share)
+        return RunSnapshot(name, folder, view, state[-1], reading.facts, share, opened.derived)
 
     def rows(self) -> list[Row]:
-        """A row for each run; `status` is "reading" for one whose log is not read yet."""
+        """A row per run; its `status` is "reading" until the log is read."""
         end = time.monotonic() + self._patience
         found = []
         names = self.outputs.names()
         for name in self._rows.copy().keys() - set(names):
             self._rows.pop(name, None)
         for name in names:
-            with suppress(Missing):  # it was removed since it was listed
+            with suppress(NotFound):  # removed since it was listed
                 found.append(self._row(name, end))
         return found
 
     @contextmanager
     def page(self) -> Iterator[None]:
-        """While a page is made nothing is read on: reading is work, and would keep it waiting."""
+        """Suspend `read_pending` while a page is built, which it would delay."""
         with self._lock:
             self._pages += 1
             self._no_page.clear()
@@ -135,68 +173,73 @@ class Runs:
                 if not self._pages:
                     self._no_page.set()
 
-    def read_on(self) -> None:
-        """Read what pages had no time for, until `close`. For a thread of its own."""
-        while (name := self._wanted.get()) is not None and not self._closed:
+    def read_pending(self) -> None:
+        """Read queued logs until `close`; runs in a thread of its own."""
+        while (name := self._queue.get()) is not None and not self._closed:
             self._queued.discard(name)
             self._no_page.wait()
             try:
-                self.seen(name, _STRETCH)
-            except (Missing, DataError):
-                pass  # whoever opens its page is told
-            # A bug, or a log that the operating system lets nobody read: of this run only.
+                self.snapshot(name, _SLICE)
+            except (NotFound, DataError):
+                pass  # its page shows the error
+            # A bug, or a log that cannot be read, must not affect other runs.
             except Exception:
                 _LOG.exception("the log of %s cannot be read on", name.key)
 
     def close(self) -> None:
-        """Let `read_on` return soon."""
+        """Make `read_pending` return soon."""
         self._closed = True
-        self._wanted.put(None)
+        self._queue.put(None)
 
-    def mark(self, name: Named) -> Mark:
-        """What tells without reading whether there is something new.
+    def log_state(self, name: RunName) -> LogState:
+        """State of the log, which shows changes without reading it.
 
         Raises:
-            Missing: there is no such run.
+            NotFound: there is no such run.
         """
         folder = self.outputs.folder(name)
-        at_work = holder(folder) is not None
+        at_work = lock_holder(folder) is not None
         try:
             about = (folder / EVENTS).stat()
         except OSError:
             return 0, 0, at_work
         return about.st_ino, about.st_size, at_work
 
-    def _row(self, name: Named, end: float) -> Row:
+    def _row(self, name: RunName, end: float) -> Row:
         known = self._rows.get(name)
-        if known is not None and known[0] == self.mark(name):
+        if known is not None and known[0] == self.log_state(name):
             return known[1]
         try:
-            self.seen(name, max(0.0, end - time.monotonic()))
+            self.snapshot(name, max(0.0, end - time.monotonic()))
         except DataError as error:
             return unreadable_row(self.outputs.folder(name), error.message)
         if (known := self._rows.get(name)) is not None:
             return known[1]
         return run_row(self.outputs.folder(name), RunView()) | {"status": "reading"}
 
-    def _want(self, name: Named) -> None:
+    def _enqueue(self, name: RunName) -> None:
         if name not in self._queued:
             self._queued.add(name)
-            self._wanted.put(name)
+            self._queue.put(name)
 
-    def _follow(self, name: Named, folder: Path) -> _Followed:
+    def _open_log(self, name: RunName, folder: Path) -> _OpenLog:
         with self._lock:
-            followed = self._followed.get(name)
-            if followed is None or followed.reading.outdated:
-                followed = self._followed[name] = _Followed(Reading(folder), Lock())
-            self._followed.move_to_end(name)
-            while len(self._followed) > KEPT:
-                self._followed.popitem(last=False)
-            return followed
+            opened = self._open_logs.get(name)
+            if opened is None or opened.reading.outdated:
+                opened = self._open_logs[name] = _OpenLog(RunLog(folder))
+            self._open_logs.move_to_end(name)
+            while len(self._open_logs) > 1 and self._too_many:
+                self._open_logs.popitem(last=False)
+            return opened
+
+    @property
+    def _too_many(self) -> bool:
+        attempts = sum(opened.attempts for opened in self._open_logs.values())
+        return len(self._open_logs) > MOST_OPEN or attempts > MOST_ATTEMPTS
 
 
-def _advanced(reading: Reading, end: float) -> bool:
-    """Read until a moment of the clock. Returns whether all was read."""
+def _read_until(reading: RunLog, end: float) -> bool:
+    """Read until a time of the monotonic clock; returns whether the whole log is read."""
     while reading.advance():
         if time.monotonic() >= end:
             return reading.share >= 1.0
@@ -204,10 +247,10 @@ def _advanced(reading: Reading, end: float) -> bool:
 
 
 @contextmanager
-def _tried(lock: Lock, patience: float) -> Iterator[bool]:
-    mine = lock.acquire(timeout=patience)
+def _acquired(lock: Lock, patience: float) -> Iterator[bool]:
+    acquired = lock.acquire(timeout=patience)
     try:
-        yield mine
+        yield acquired
     finally:
-        if mine:
+        if acquired:
             lock.release()

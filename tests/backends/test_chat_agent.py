@@ -6,7 +6,7 @@ from skillopt_cli.backends.chat_agent import ChatAgent
 from skillopt_cli.core.errors import AuthFailed, RateLimited, RequestRefused
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import CUT_SHORT, Brief, ChatReply, Message, Section, Usage
-from skillopt_cli.testing.chat import ScriptedChat
+from skillopt_cli.testing import ScriptedChat
 
 BRIEF = Brief(
     "t1",

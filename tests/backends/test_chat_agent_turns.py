@@ -11,7 +11,7 @@ from skillopt_cli.core.episode import Heard, ToolCall, ToolResult
 from skillopt_cli.core.errors import NetworkFailed
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Attempt, Brief, ChatReply, Message, Section, Tool, Usage
-from skillopt_cli.testing.chat import ScriptedChat
+from skillopt_cli.testing import ScriptedChat
 
 LOOK = Tool("look", "Look at something.", {"type": "object"})
 BRIEF = Brief("t", "You play.", (Section("Goal", "Win."),), tools=(LOOK,), max_turns=4)
@@ -93,6 +93,18 @@ async def test_what_is_said_afresh_stands_alone_and_is_still_recorded() -> None:
         "You see a door.",
         "open",
     ]
+
+
+async def test_a_request_continues_where_the_next_one_repeats_it() -> None:
+    room = Room({"a": ToolResult("an a")}, Heard("Look again."), Heard("A door.", afresh=True))
+    script = [wish("a"), "first", "second", "third"]
+    _, chat = await play(room, script, replace(BRIEF, max_turns=5))
+    assert [request.continues for request in chat.requests] == [True, True, True, False]
+    assert {request.shared for request in chat.requests} == {0}
+    _, chat = await play(Room({"a": ToolResult("an a")}), [wish("a")] * 4)
+    assert [request.continues for request in chat.requests] == [True, True, True, False]
+    _, chat = await play(Room({}, Heard("Again.")), ["one", "two"], replace(BRIEF, tools=()))
+    assert [request.continues for request in chat.requests] == [False, True]
 
 
 async def test_using_up_the_turns_is_giving_up() -> None:

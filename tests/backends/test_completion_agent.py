@@ -7,7 +7,7 @@ from skillopt_cli.backends.completion_agent import CompletionAgent, completion_t
 from skillopt_cli.core.errors import AuthFailed, CallTimedOut, RequestRefused
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Brief, ChatReply, Message, Section, Usage
-from skillopt_cli.testing.chat import ScriptedChat
+from skillopt_cli.testing import ScriptedChat
 
 BRIEF = Brief(
     "t1",

@@ -52,6 +52,15 @@ def test_cached_tokens_cost_as_much_as_others_unless_said() -> None:
     assert asked(Usage(1, 1000, 0, cached_tokens=1000), overrides=(plain,)) == 0.003
 
 
+@pytest.mark.parametrize(
+    ("stored", "usd"), [(400, 0.00183), (0, 0.00138), (None, 0.00138), (10**6, 0.00183)]
+)
+def test_tokens_written_into_a_cache_have_an_own_price(stored: int | None, usd: float) -> None:
+    own = PriceConfig(model="m", input=3.0, output=15.0, cached_input=0.3, cache_write=4.125)
+    usage = Usage(1, 1000, 0, 600, None, stored)
+    assert asked(usage, overrides=(own,)) == usd
+
+
 def test_what_is_written_into_a_cache_costs_what_the_table_says() -> None:
     model = "claude-sonnet-4-6"
     told = Counted(input_tokens=9000, cache_read_tokens=1000, cache_write_tokens=6000)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from sandbox_rig import namespaces_or_skip
 
 import skillopt_cli
 from skillopt_cli.core.episode import ToolCall, ToolResult
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Attempt, Task
-from skillopt_cli.executors.local import LocalExecutor
-from skillopt_cli.executors.namespace import NamespaceExecutor, Sight, refusal
-from skillopt_cli.executors.programs import ProgramExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor, ProgramExecutor
+from skillopt_cli.executors.sandbox import FileAccess, SandboxExecutor
 from skillopt_cli.ports import Interactive
 
 KINDS = ("local", "isolated")
@@ -27,13 +26,10 @@ def executor_of(kind: str, folder: Path, hidden: frozenset[Path] = frozenset()) 
     environment = {"PATH": os.environ["PATH"]}
     if kind == "local":
         return LocalExecutor(folder / "attempts", environment)
-    wrapper = shutil.which("bwrap")
-    reason = refusal(wrapper) if wrapper else "bubblewrap is not installed"
-    if wrapper is None or reason:
-        pytest.skip(f"no namespaces here: {reason}")
+    wrapper = namespaces_or_skip()
     package = Path(skillopt_cli.__file__).parent.resolve()
-    sight = Sight(hidden=hidden | {package})
-    return NamespaceExecutor(folder / "attempts", environment, None, sight, wrapper)
+    access = FileAccess(hidden=hidden | {package})
+    return SandboxExecutor(folder / "attempts", environment, None, access, wrapper)
 
 
 def needs(*packages: str) -> None:

@@ -11,14 +11,13 @@ import pytest
 from task_files import write_json, write_splits
 
 from skillopt_cli.benchmarks.alfworld import SPEC, Alfworld, benchmark, prepare
-from skillopt_cli.benchmarks.alfworld.benchmark import SAMPLE, AlfworldOptions
 from skillopt_cli.benchmarks.alfworld.engine import View
 from skillopt_cli.benchmarks.alfworld.episode import UNUSABLE, GameEpisode, action_of
-from skillopt_cli.benchmarks.alfworld.games import KINDS, Games, kind_of
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
+from skillopt_cli.benchmarks.alfworld.tasks import KINDS, kind_of
+from skillopt_cli.benchmarks.kit.splits import Splits
 from skillopt_cli.core.episode import Heard, ToolCall
 from skillopt_cli.core.errors import ConfigError, DataError
-from skillopt_cli.core.task import SPLITS, Attempt, Split, Task
+from skillopt_cli.core.task import Attempt, Split, Task
 from skillopt_cli.ports import BenchmarkRequest
 
 NAME = "pick_heat_then_place_in_recep-Egg-None-Fridge-13/trial_T1/game.tw-pddl"
@@ -54,8 +53,7 @@ def test_an_action_is_what_stands_between_the_tags_and_nothing_else(
 
 
 def scorer() -> Alfworld:
-    splits = Splits("made up", dict.fromkeys(SPLITS, ()))
-    return Alfworld(splits, Games("games"), AlfworldOptions())
+    return Alfworld(BenchmarkRequest())
 
 
 def left(**more: Any) -> dict[str, Any]:
@@ -177,7 +175,8 @@ WIN, PUSH, IDLE = "<action>win</action>", "<action>push</action>", "I think."
         (["win"], left(steps=1, unusable=1), 0.0),
         (["I win: win"], left(steps=1, unusable=1), 0.0),
         (["</action>win<action>"], left(steps=1, unusable=1), 0.0),
-        (["<think><action>win</action> next</think>look"], left(won=True, steps=1), 1.0),
+        (["<think><action>win</action> next</think>look"], left(steps=1, unusable=1), 0.0),
+        (["<think><action>win</action> next"], left(steps=1, unusable=1), 0.0),
         (["<action>win</action><action></action>"], left(steps=1, unusable=1), 0.0),
         (["<answer>win</answer>"], left(steps=1, unusable=1), 0.0),
         ([""], left(steps=1, unusable=1), 0.0),
@@ -225,9 +224,9 @@ def records(tmp_path: Path, name: str) -> Path:
     return write_splits(tmp_path / "splits", *rows)
 
 
-def loaded(folder: Path, games: Games) -> Splits:
-    form = TaskFormat(games.task, games.told)
-    return load_splits(BenchmarkRequest(split_dir=folder), "alfworld", form)
+def loaded(folder: Path, games: Path | str) -> Splits:
+    request = BenchmarkRequest(split_dir=folder, options={"games_dir": str(games)})
+    return Alfworld(request).load(request)
 
 
 @pytest.mark.parametrize("start", ["", "$ALFWORLD_DATA/", "~/games/"])
@@ -239,7 +238,7 @@ def test_a_published_manifest_is_used_as_it_is(
     monkeypatch.setenv("HOME", str(tmp_path))
     for trial in ("T1", "T2", "T3"):
         game_file(root, NAME.replace("T1", trial))
-    found = loaded(records(tmp_path, start + NAME), Games("$ALFWORLD_DATA"))
+    found = loaded(records(tmp_path, start + NAME), "$ALFWORLD_DATA")
     (task,) = found.of("train")
     assert task.kind == "pick_heat_then_place_in_recep"
     assert task.data["task"] == "put a hot egg in fridge"
@@ -252,7 +251,7 @@ def test_one_game_in_two_splits_is_refused_whatever_its_path(tmp_path: Path) -> 
         game_file(tmp_path, NAME.replace("T1", trial))
     (tmp_path / NAME.replace("T1", "T2")).write_bytes((tmp_path / NAME).read_bytes())
     with pytest.raises(DataError, match="share a task"):
-        loaded(records(tmp_path, NAME), Games(str(tmp_path)))
+        loaded(records(tmp_path, NAME), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +275,7 @@ def test_an_unusable_record_is_named(tmp_path: Path, record: dict[str, Any], mes
     write_json(tmp_path / "half.tw-pddl", {"grammar": "none"})
     rows = [{"id": "a", **record}]
     with pytest.raises(DataError, match="record 1: ") as caught:
-        loaded(write_splits(tmp_path, rows, rows, rows), Games(str(tmp_path)))
+        loaded(write_splits(tmp_path, rows, rows, rows), tmp_path)
     assert message in caught.value.message
 
 
@@ -299,7 +298,8 @@ def test_no_engine_is_loaded_by_looking_at_the_benchmark() -> None:
 
 
 def test_the_sample_holds_every_kind_in_every_split() -> None:
-    found = loaded(SAMPLE, Games("unused"))
+    assert SPEC.sample is not None
+    found = loaded(SPEC.sample, "unused")
     for split, size in (("train", 12), ("selection", 8), ("test", 12)):
         tasks = found.of(split)
         assert len(tasks) == size
@@ -334,7 +334,7 @@ def test_games_are_drawn_from_the_releases_own_parts(release: Path, tmp_path: Pa
             assert item["gamefile"].startswith(f"json_2.1.1/{part}/pick_and_place_simple-")
             assert item["task_type"] == "pick_and_place"
     assert items(folder, "train")[0]["id"] == "train:0000"
-    found = loaded(folder, Games("$ALFWORLD_DATA"))
+    found = loaded(folder, "$ALFWORLD_DATA")
     assert [task.id for task in found.of("test")] == ["valid_unseen:0000", "valid_unseen:0001"]
 
 

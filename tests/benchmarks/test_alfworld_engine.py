@@ -21,19 +21,17 @@ from task_files import write_json, write_splits
 
 from skillopt_cli.backends.simulated.world import FAMILIES, family_of, needed, rule
 from skillopt_cli.benchmarks.alfworld import SPEC, Alfworld
-from skillopt_cli.benchmarks.alfworld.engine import Engine, EngineFailed
-from skillopt_cli.benchmarks.check import check_data
+from skillopt_cli.benchmarks.alfworld.engine import EngineFailed, GameEngine
+from skillopt_cli.benchmarks.kit.data_check import check_data
 from skillopt_cli.core.errors import NetworkFailed
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import SPLITS, Task
-from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import BenchmarkRequest, Interactive
 from skillopt_cli.stages.attempts import Purpose, attempt
 from skillopt_cli.store.memory import MemoryStore
-from skillopt_cli.testing import Toy, toy_run
-from skillopt_cli.testing.benchmark import check_benchmark
-from skillopt_cli.testing.chat import ScriptedChat
+from skillopt_cli.testing import ScriptedChat, Toy, check_benchmark, toy_run
 
 if lacking := SPEC.missing():
     pytest.skip(f"the extra [alfworld] is not installed: {lacking}", allow_module_level=True)
@@ -67,7 +65,7 @@ async def each(tasks: list[Task], play: Callable[[Task], Any]) -> list[Any]:
     return await asyncio.gather(*map(one, tasks))
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.slow
 async def test_an_expert_wins_every_game_and_the_episode_stops_there(sample: Alfworld) -> None:
     async def follow(task: Task) -> tuple[bool, bool, int]:
         steps = task.data["walkthrough"]
@@ -84,7 +82,6 @@ async def test_an_expert_wins_every_game_and_the_episode_stops_there(sample: Alf
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 async def test_a_random_player_hardly_ever_wins(sample: Alfworld) -> None:
     async def wander(task: Task) -> bool:
         chance = Random(task.id)
@@ -130,7 +127,7 @@ async def test_the_engine_says_the_same_at_the_same_moves(sample: Alfworld) -> N
 
 PLAIN = """
 import json, sys
-from skillopt_cli.benchmarks.alfworld import host
+from skillopt_cli.benchmarks.alfworld import game_process as host
 sent = json.load(sys.stdin)
 environment, first = host._begun({"household": sent["household"]})
 views = [first]
@@ -153,25 +150,26 @@ def in_a_child(script: str, sent: Any) -> str:
     return done.stdout.rpartition("VIEWS ")[2]
 
 
+@pytest.mark.slow
 async def test_what_the_engine_remembers_changes_nothing_it_says() -> None:
     task = SPEC.open(BenchmarkRequest()).tasks("train")[4]
     household = {key: task.data[key] for key in ("task", "goal", "household")}
     actions = [*task.data["walkthrough"][:3], "dance", "inventory", *task.data["walkthrough"][3:]]
     plain = json.loads(in_a_child(PLAIN, {"household": household, "actions": actions}))
-    async with Engine().play({"household": household}) as game:
+    async with GameEngine().play({"household": household}) as game:
         views = [game.first, *[await game.act(action) for action in actions]]
     shown = [(v.observation, list(v.actions), v.won) for v in views]
     assert shown == [(v["observation"], v["actions"], v["won"]) for v in plain]
     assert shown[-1][2] is True
 
 
-def forks(engine: Engine) -> list[psutil.Process]:
+def forks(engine: GameEngine) -> list[psutil.Process]:
     assert engine._host is not None
     return psutil.Process(engine._host.process.pid).children()
 
 
 async def gone(processes: list[psutil.Process]) -> bool:
-    for _ in range(1000):
+    for _ in range(60_000):
         if not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes):
             return True
         await asyncio.sleep(0.01)
@@ -181,7 +179,7 @@ async def gone(processes: list[psutil.Process]) -> bool:
 async def test_a_games_process_ends_with_its_episode_and_the_engine_with_its_owner(
     sample: Alfworld,
 ) -> None:
-    engine = Engine()
+    engine = GameEngine()
     content = await sample._games.content(sample.tasks("test")[0])
     with pytest.raises(ZeroDivisionError):
         async with engine.play(content), engine.play(content) as game:
@@ -198,7 +196,7 @@ async def test_a_games_process_ends_with_its_episode_and_the_engine_with_its_own
 
 
 async def test_an_engine_that_fails_is_no_fault_of_the_player(sample: Alfworld) -> None:
-    engine = Engine()
+    engine = GameEngine()
     bad = {"household": {"task": "a", "goal": {"type": "fly"}, "household": {"Bed 1": []}}}
     with pytest.raises(EngineFailed, match="KeyError"):
         async with engine.play(bad):
@@ -304,15 +302,17 @@ for path, item in json.load(sys.stdin):
 PROGRAM = (sys.executable, "-c", "from skillopt_cli.cli.main import main; main()")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.slow
 def test_a_run_killed_in_a_game_plays_on_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "skill.md").write_text(TAUGHT, encoding="utf-8")
     common = ("train", "alfworld", "--preset", "tiny", "--display", "none", "--epochs", "1")
     more = ("--skill-init", "skill.md", "--batch-size", "1", "--set", "train.train_size=1")
-    slow = ("--set", "run.workers=1", "--set", "model.simulated.latency_ms=50")
+    one = ("--set", "run.workers=1")
     few = ("--set", "evaluation.sel_env_num=1", "--set", "evaluation.test_env_num=1")
     for name, after in (("whole", 0), ("killed", 4)):
-        command = [*PROGRAM, *common, *more, *few, *slow, "--run-id", name]
+        command = [*PROGRAM, *common, *more, *few, *one, "--run-id", name]
+        # Long enough that it is killed in a game.
+        command += ["--set", "model.simulated.latency_ms=1000"] if after else []
         process = subprocess.Popen(command, cwd=tmp_path)
         log = tmp_path / "outputs" / "alfworld" / name / "events.jsonl"
         if after:
@@ -347,7 +347,6 @@ def calls(log: Path) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_the_script_makes_the_games_that_are_there(tmp_path: Path) -> None:
     subprocess.run([sys.executable, MAKE, tmp_path], check=True)
     assert SPEC.sample is not None

@@ -11,16 +11,16 @@ from pictures_for_tests import assert_drawn_by, png, put
 from task_files import write_json, write_lines, write_splits
 
 from skillopt_cli.benchmarks.babyvision import SPEC
-from skillopt_cli.benchmarks.babyvision.numbering import Numbering
 from skillopt_cli.benchmarks.babyvision.prepare import FIELDS, prepare
-from skillopt_cli.benchmarks.babyvision.scorer import boxed, clear_score
-from skillopt_cli.benchmarks.check import check_data
+from skillopt_cli.benchmarks.babyvision.scoring import boxed, clear_score
+from skillopt_cli.benchmarks.babyvision.tasks import Numbering
+from skillopt_cli.benchmarks.kit.data_check import check_data
 from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.core.score import Private, Score
 from skillopt_cli.core.task import SPLITS, Attempt, Task
-from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, Judged
-from skillopt_cli.testing.benchmark import check_benchmark
+from skillopt_cli.testing import check_benchmark
 
 OPTIONS = ("red cat", "blue dog", "green bird")
 CHOICE = {"choices": list(OPTIONS), "right": 1, "answer": ""}
@@ -214,7 +214,7 @@ def test_numbering_takes_what_can_be() -> None:
     numbering = Numbering()
     assert [numbering.take(n, 3) for n in (-1, 0, 2, 4)] == [False, True, True, False]
     assert (numbering.numbers, numbering.zeros, numbering.lasts) == (2, 1, 0)
-    assert Numbering().told == ""
+    assert Numbering().note == ""
 
 
 def test_what_a_run_does_without_is_told(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from skillopt_cli.benchmarks.searchqa import SPEC
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Brief, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest
-from skillopt_cli.testing.benchmark import check_benchmark
+from skillopt_cli.testing import check_benchmark
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from string import Template
 import pytest
 import yaml
 
-from skillopt_cli.benchmarks.analysts import analyst_prompts
+from skillopt_cli.benchmarks.kit.prompts import Prompts
 from skillopt_cli.compose.prompts import effective_prompts, shipped_prompts
 from skillopt_cli.plugins import load_benchmark
 
@@ -17,7 +17,9 @@ OURS = ("livemathematicianbench", "babyvision", "mathverse")
 
 
 def test_the_paragraph_comes_before_how_to_work_and_the_contract_stays() -> None:
-    made = analyst_prompts("About failures: $5.", "About successes.")
+    made = Prompts(
+        role="", seed_skill="", failures="About failures: $5.", successes="About successes."
+    ).analysts
     shipped = shipped_prompts()
     assert set(made) == {name for name in shipped if name.startswith("analyst_")}
     for name, text in made.items():

@@ -11,27 +11,42 @@ from typing import Any
 
 import pytest
 
-from skillopt_cli.benchmarks import answers, choice, judging, squad
 from skillopt_cli.benchmarks.alfworld.episode import action_of
-from skillopt_cli.benchmarks.babyvision import scorer as babyvision
-from skillopt_cli.benchmarks.docvqa.anls import anls_score
-from skillopt_cli.benchmarks.mathverse import scorer as mathverse
-from skillopt_cli.benchmarks.mmrb import scorer as mmrb
-from skillopt_cli.benchmarks.officeqa.scorer import AnswerScorer
-from skillopt_cli.benchmarks.swebench.grading import read_log
+from skillopt_cli.benchmarks.babyvision import scoring as babyvision
+from skillopt_cli.benchmarks.docvqa.scoring import anls_score
+from skillopt_cli.benchmarks.kit import answers, choices, judges, squad
+from skillopt_cli.benchmarks.kit.numbers import last_number
+from skillopt_cli.benchmarks.mathverse import scoring as mathverse
+from skillopt_cli.benchmarks.mmrb import scoring as mmrb
+from skillopt_cli.benchmarks.officeqa.scoring import AnswerScorer
+from skillopt_cli.benchmarks.swebench.scoring import read_log
+from skillopt_cli.core.reply_text import read_text
 
 LENGTH = 150_000
 PIECES = (
     *(" ", "\n", "\t", "~", "`", "'", "{", "(", "*", "1", "1,", "1.", "the ", "the-", "A ", "B -"),
     *("=\n", "```\n", "option ", "answer is ", "answer[", "> ", "| ", "$", "\\text{", "\\boxed{"),
     *("<answer>", "</answer>", "<action>", "<|begin_of_box|>", "PASSED ", "FAILED a - "),
+    *(
+        "<think>",
+        "</think>",
+        "a <think>",
+        "<|channel|>",
+        "analysis ",
+        "final ",
+        "<|im_end|>",
+        "<eos> ",
+    ),
+    *("1 ", "1-", "5 km ", "1/", "1e5 ", "-", "and ", '{"a": ', '"', "\\", "[1, "),
 )
 FREE = {"choices": [], "right": None, "answer": "5", "lettered": False}
 CHOSEN = {"choices": ["x", "y"], "right": 1, "answer": "B", "lettered": True}
 READERS: dict[str, Callable[[str], Any]] = {
+    "reply": read_text,
+    "number": last_number,
     "squad": lambda reply: squad.squad_score(answers.extract_answer(reply), ("x",)),
     "anls": lambda reply: anls_score(answers.extract_answer(reply), ("x",)),
-    "choice": lambda reply: choice.chosen(answers.extract_answer(reply), ["x", "y"]),
+    "choice": lambda reply: choices.chosen(answers.extract_answer(reply), ["x", "y"]),
     "contains": answers.tagged_or_all,
     "officeqa": lambda reply: AnswerScorer().score(reply, "5"),
     "officeqa numeric": lambda reply: AnswerScorer("numeric").score(reply, "5"),
@@ -41,7 +56,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "babyvision": lambda reply: babyvision.clear_score(FREE, babyvision.boxed(reply)),
     "babyvision boxed": lambda reply: babyvision.clear_score(FREE, reply),
     "babyvision choice": lambda reply: babyvision.clear_score(CHOSEN, reply),
-    "judge": lambda reply: judging.read_verdict(reply, ("correct", "incorrect", "not_attempted")),
+    "judge": lambda reply: judges.read_verdict(reply, ("correct", "incorrect", "not_attempted")),
     "alfworld": action_of,
     "swebench": lambda log: read_log(log, 0),
 }
@@ -52,7 +67,7 @@ if importlib.util.find_spec("openpyxl"):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", READERS)
 def test_no_reply_takes_long_to_read(name: str) -> None:
     for piece in PIECES:

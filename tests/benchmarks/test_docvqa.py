@@ -13,16 +13,16 @@ from pictures_for_tests import assert_drawn_by, put
 from task_files import write_json, write_splits
 
 from skillopt_cli.backends.chat_agent import ChatAgent
-from skillopt_cli.benchmarks.check import check_data
 from skillopt_cli.benchmarks.docvqa import SPEC
-from skillopt_cli.benchmarks.second_look import AGAIN
+from skillopt_cli.benchmarks.kit.data_check import check_data
+from skillopt_cli.benchmarks.kit.tools import AGAIN
 from skillopt_cli.core.episode import Heard, ToolCall
 from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import SPLITS, Attempt, ChatReply, ChatRequest, Ending, Task
-from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, Interactive
-from skillopt_cli.testing.benchmark import check_benchmark
+from skillopt_cli.testing import check_benchmark
 
 
 def record(name: str, **more: Any) -> dict[str, Any]:

@@ -189,7 +189,7 @@ def test_prepared_data_loads(outcomes: dict[str, Any], tmp_path: Path) -> None:
         ("absent", "lacks 2 of the 3 wanted ids: `8`, `9`"),
         ("unanswered", "lacks 1 of the 3 wanted ids: `7`"),
         ("twice", "holds more than once 1 of the 3 wanted ids: `6`"),
-        ("over two splits", "the id `1` stands already in "),
+        ("over two splits", "the id `1` occurs already in "),
         ("no field", "has no field `answers`"),
         ("no page", "the picture of `q0_d0` is no PNG, JPEG, GIF or WebP"),
         ("too few", "the data set has 6 usable records, 534 are wanted"),

@@ -4,12 +4,13 @@ from typing import Any
 import pytest
 from task_files import write_json, write_lines, write_splits
 
-from skillopt_cli.benchmarks.folder import SPEC
+from skillopt_cli.benchmarks.folder import SPEC, FolderBenchmark
+from skillopt_cli.benchmarks.kit.records import Record
 from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import SPLITS, Attempt
+from skillopt_cli.core.task import SPLITS, Attempt, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, Judged
-from skillopt_cli.testing.benchmark import check_benchmark
+from skillopt_cli.testing import check_benchmark
 
 
 def task(name: str, **more: Any) -> dict[str, Any]:
@@ -91,6 +92,42 @@ def test_an_option_left_at_its_default_is_no_other_benchmark(tmp_path: Path) -> 
         for name, options in (("a", {}), ("b", {"rubric": ""}), ("c", {"role": "Another."}))
     )
     assert plain.version == told.version != other.version
+
+
+def read(record: dict[str, Any], **options: Any) -> Task:
+    """A record as a task, without a file."""
+    benchmark = FolderBenchmark(BenchmarkRequest(options=options))
+    return benchmark.task(Record(record, Path("t.csv"), 2))
+
+
+def test_capitals_in_the_names_of_keys_are_no_matter() -> None:
+    named = read({"ID": 7, " Question ": "Q?", "Answer": "x", "CONTEXT": "C", "Kind": "k"})
+    assert (named.id, named.kind) == ("7", "k")
+    assert named.data == {"question": "Q?", "context": "C", "answers": ("x",)}
+    both = {"question": "Q?", "Question": "other", "answer": "x"}
+    assert read(both).data["question"] == "Q?"
+    assert read(both, prompt_key="Question").data["prompt"] == "other"
+
+
+def test_texts_in_a_list_beside_their_places_are_the_values(tmp_path: Path) -> None:
+    squad = {"question": "Q?", "answers": {"text": ["x", "y"], "answer_start": [3, 9]}}
+    (told,) = one(tmp_path / "a", squad).tasks("train")
+    assert told.data["answers"] == ("x", "y")
+    arc = {"question": "Q?", "choices": {"text": ["x", "y"], "label": ["A", "B"]}, "answer": "B"}
+    (told,) = one(tmp_path / "b", arc, scorer="choice").tasks("train")
+    assert told.data["choices"] == ("x", "y")
+
+
+def test_a_table_without_names_is_asked_for_them(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("q0,What?,thing\nq1,Who?,one\n", encoding="utf-8")
+    assert refusal(path).hint.startswith("the first row has to name the columns; ")
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_blank_reference_is_no_missing_key(tmp_path: Path, value: str | None) -> None:
+    path = write_lines(tmp_path / "t.jsonl", [{"question": "Q?", "answer": value}])
+    assert "`answer` is empty" in refusal(path).message
 
 
 def test_objects_are_references_of_the_scorer_json_alone(tmp_path: Path) -> None:

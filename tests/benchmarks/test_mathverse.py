@@ -10,16 +10,16 @@ import pytest
 from pictures_for_tests import assert_drawn_by, png, put
 from task_files import write_json, write_splits
 
-from skillopt_cli.benchmarks.check import check_data
+from skillopt_cli.benchmarks.kit.data_check import check_data
 from skillopt_cli.benchmarks.mathverse import SPEC, benchmark
 from skillopt_cli.benchmarks.mathverse.prepare import prepare
-from skillopt_cli.benchmarks.mathverse.scorer import answered, clear_score
+from skillopt_cli.benchmarks.mathverse.scoring import answered, clear_score
 from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.core.score import Private, Score
 from skillopt_cli.core.task import SPLITS, Attempt, Task
-from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, Judged
-from skillopt_cli.testing.benchmark import check_benchmark
+from skillopt_cli.testing import check_benchmark
 
 CHOICE = {"choices": ["40°", "50°", "60°", "70°"], "right": 1, "answer": "B"}
 
@@ -368,3 +368,10 @@ def test_preparing_refuses_what_does_not_fit(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot load the data set"):
         prepare(tmp_path / "data", dataset=str(tmp_path / "bare"))
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("answer", ["$$", ".", "\\,", "\\text{}"])
+def test_a_reference_of_nothing_but_marks_is_refused(tmp_path: Path, answer: str) -> None:
+    item = row(1, answer=answer, question_type="free-form", question="Find x.")
+    with pytest.raises(DataError, match="nothing of the reference"):
+        opened(tmp_path, [item])

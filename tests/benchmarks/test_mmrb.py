@@ -10,17 +10,17 @@ import pytest
 from pictures_for_tests import assert_drawn_by, png, put
 from task_files import write_json, write_splits
 
-from skillopt_cli.backends.images import placed
+from skillopt_cli.backends.chat.images import placed
 from skillopt_cli.backends.simulated import Simulated
-from skillopt_cli.benchmarks.check import check_data
+from skillopt_cli.benchmarks.kit.data_check import check_data
 from skillopt_cli.benchmarks.mmrb import SPEC
-from skillopt_cli.benchmarks.mmrb.marks import Marks
 from skillopt_cli.benchmarks.mmrb.prepare import prepare
+from skillopt_cli.benchmarks.mmrb.tasks import marked_images, with_marks
 from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.core.task import SPLITS, Attempt, Image, Message, Task
-from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, Interactive
-from skillopt_cli.testing.benchmark import check_benchmark
+from skillopt_cli.testing import check_benchmark
 
 GONE = ["images/1.png", "images/9.png"]
 
@@ -122,8 +122,7 @@ def test_a_file_of_the_release_may_hold_nothing_usable(tmp_path: Path) -> None:
     ],
 )
 def test_marks(texts: tuple[str, ...], wanted: tuple[str, ...], numbers: tuple[int, ...]) -> None:
-    marks = Marks.of(texts)
-    assert (marks.texts, marks.numbers) == (wanted, numbers)
+    assert (with_marks(texts), marked_images(wanted)) == (wanted, numbers)
 
 
 def shown(benchmark: Benchmark, task_id: str) -> list[str]:

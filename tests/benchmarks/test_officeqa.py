@@ -10,13 +10,13 @@ import pytest
 from officeqa_rig import PARSED, first_task, laid, row
 from task_files import write_json, write_splits
 
-from skillopt_cli.benchmarks.check import check_data
+from skillopt_cli.benchmarks.kit.data_check import check_data
 from skillopt_cli.benchmarks.officeqa import SPEC, OfficeQA
-from skillopt_cli.benchmarks.officeqa.items import page_of
+from skillopt_cli.benchmarks.officeqa.tasks import page_of
 from skillopt_cli.core.errors import ConfigError, DataError
-from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, Interactive
-from skillopt_cli.testing.benchmark import check_benchmark
+from skillopt_cli.testing import check_benchmark
 
 SAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "samples"
 
@@ -124,6 +124,8 @@ def test_fields_have_two_names(
         (row("a", source_files=[3]), "no list of names"),
         (row("a", source_files=["c.txt"]), "its document `c.txt` is in no folder"),
         (row("a", uid=""), "`uid` is empty"),
+        (row("a", ground_truth="million dollars"), "nothing of the reference `million dollars`"),
+        (row("a", ground_truth="$"), "nothing of the reference"),
     ],
 )
 def test_a_record_at_fault_is_named(tmp_path: Path, record: dict[str, Any], complaint: str) -> None:

@@ -11,17 +11,16 @@ import pytest
 from officeqa_rig import first_task, laid
 
 from skillopt_cli.benchmarks.officeqa import OfficeQA
-from skillopt_cli.benchmarks.search import Hit
+from skillopt_cli.benchmarks.search.provider import Hit
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import AuthFailed, DataError, NetworkFailed
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Attempt, ChatReply
-from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import Benchmark
 from skillopt_cli.stages.attempts import Purpose, attempt
-from skillopt_cli.stages.material import trajectory_text
-from skillopt_cli.testing import Toy, toy_run
-from skillopt_cli.testing.chat import ScriptedChat
+from skillopt_cli.stages.prompt_text import trajectory_text
+from skillopt_cli.testing import ScriptedChat, Toy, toy_run
 
 
 def asking(name: str, **arguments: object) -> ChatReply:
@@ -81,8 +80,9 @@ class Search:
 
 
 def searching(folder: Path, search: Search) -> OfficeQA:
-    plain = laid(folder, search_mode="custom_search")
-    return OfficeQA(plain._splits, plain._documents, plain._options, search)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("skillopt_cli.benchmarks.officeqa.benchmark.open_service", lambda *_: search)
+        return laid(folder, search_mode="custom_search")
 
 
 async def test_any_provider_can_search(tmp_path: Path) -> None:

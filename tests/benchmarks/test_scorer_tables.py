@@ -10,34 +10,34 @@ import pytest
 import test_alfworld
 import test_babyvision
 import test_docvqa
-import test_docvqa_anls
-import test_livemath
+import test_docvqa_scoring
+import test_livemathematicianbench
 import test_mathverse
-import test_mmrb_scorer
-import test_named_scorers
-import test_officeqa_scorer
-import test_sealqa_grading
+import test_mmrb_scoring
+import test_officeqa_scoring
+import test_scorers
+import test_sealqa_scoring
 import test_searchqa
 import test_spreadsheet_cells
-import test_swebench_grading
+import test_swebench_scoring
 
 ENOUGH = 25
 TABLES: dict[str, tuple[Callable[..., Any], ...]] = {
     "alfworld": (test_alfworld.test_what_a_game_of_three_steps_scores,),
     "babyvision": (test_babyvision.test_what_needs_no_judge,),
-    "docvqa": (test_docvqa.test_scores, test_docvqa_anls.test_anls),
-    "folder": (test_named_scorers.test_exact, test_named_scorers.test_chosen_option),
-    "livemathematicianbench": (test_livemath.test_scores,),
+    "docvqa": (test_docvqa.test_scores, test_docvqa_scoring.test_anls),
+    "folder": (test_scorers.test_exact, test_scorers.test_chosen_option),
+    "livemathematicianbench": (test_livemathematicianbench.test_scores,),
     "mathverse": (test_mathverse.test_what_needs_no_judge,),
     "mmrb": (
-        test_mmrb_scorer.test_options_are_named_by_letter_or_text,
-        test_mmrb_scorer.test_open_answers_are_the_same_text_or_as_published,
+        test_mmrb_scoring.test_options_are_named_by_letter_or_text,
+        test_mmrb_scoring.test_open_answers_are_the_same_text_or_as_published,
     ),
-    "officeqa": (test_officeqa_scorer.test_what_is_right,),
+    "officeqa": (test_officeqa_scoring.test_what_is_right,),
     "sealqa": (
-        test_sealqa_grading.test_only_what_equals_the_reference_or_is_empty_is_clear,
-        test_sealqa_grading.test_a_verdict_is_a_score,
-        test_sealqa_grading.test_what_is_no_verdict_is_none,
+        test_sealqa_scoring.test_only_what_equals_the_reference_or_is_empty_is_clear,
+        test_sealqa_scoring.test_a_verdict_is_a_score,
+        test_sealqa_scoring.test_what_is_no_verdict_is_none,
     ),
     "searchqa": (test_searchqa.test_scores,),
     "spreadsheetbench": (
@@ -45,8 +45,8 @@ TABLES: dict[str, tuple[Callable[..., Any], ...]] = {
         test_spreadsheet_cells.test_what_differs,
     ),
     "swebench": (
-        test_swebench_grading.test_what_a_log_tells,
-        test_swebench_grading.test_when_a_fault_is_mended,
+        test_swebench_scoring.test_what_a_log_tells,
+        test_swebench_scoring.test_when_a_fault_is_mended,
     ),
 }
 

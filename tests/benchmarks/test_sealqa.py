@@ -16,21 +16,21 @@ import httpx2
 import pytest
 from task_files import write_json, write_lines, write_splits
 
-from skillopt_cli.benchmarks.check import check_data
+from skillopt_cli.benchmarks.kit.data_check import check_data
 from skillopt_cli.benchmarks.sealqa import SPEC, SealQA
-from skillopt_cli.benchmarks.search import Hit, PageReader, Shelf
+from skillopt_cli.benchmarks.search.cache import AnswerCache
+from skillopt_cli.benchmarks.search.pages import PageReader
+from skillopt_cli.benchmarks.search.provider import Hit
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import ConfigError, DataError, NetworkFailed
 from skillopt_cli.core.score import Private
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Attempt, ChatReply, Task
-from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, Interactive, Judged
 from skillopt_cli.stages.attempts import Purpose, attempt
-from skillopt_cli.stages.material import trajectory_text
-from skillopt_cli.testing import Toy, toy_run
-from skillopt_cli.testing.benchmark import check_benchmark
-from skillopt_cli.testing.chat import ScriptedChat
+from skillopt_cli.stages.prompt_text import trajectory_text
+from skillopt_cli.testing import ScriptedChat, Toy, check_benchmark, toy_run
 
 SAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "samples"
 RESULT = {"title": "Minutes", "url": "https://m.example", "snippet": "Holm was sworn in"}
@@ -318,9 +318,9 @@ async def test_a_page_of_the_network_is_read_once_a_search_has_named_it(tmp_path
             200, text="<p>the minutes</p>", headers={"content-type": "text/html"}
         )
 
-    pages = PageReader(Shelf(tmp_path / "s"), 5.0, True, httpx2.MockTransport(serve))
-    plain = laid(tmp_path)
-    benchmark = SealQA(plain._splits, plain._options, Search(), pages)
+    pages = PageReader(AnswerCache(tmp_path / "s"), 5.0, True, httpx2.MockTransport(serve))
+    benchmark = laid(tmp_path)
+    benchmark.search, benchmark.reader = Search(), pages
     _, told, _ = await play(
         benchmark,
         asking("read_page", url="https://found.example"),
@@ -333,8 +333,8 @@ async def test_a_page_of_the_network_is_read_once_a_search_has_named_it(tmp_path
 
 
 async def test_a_search_that_fails_breaks_the_attempt(tmp_path: Path) -> None:
-    plain = laid(tmp_path)
-    benchmark = SealQA(plain._splits, plain._options, Search(NetworkFailed("down")))
+    benchmark = laid(tmp_path)
+    benchmark.search = Search(NetworkFailed("down"))
     made, _, _ = await play(benchmark, asking("search", queries=["who"]))
     assert made.score is None
 

@@ -11,23 +11,14 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from skillopt_cli.benchmarks.sealqa.options import SealQAOptions
-from skillopt_cli.benchmarks.search import (
-    CustomSearch,
-    Document,
-    DocumentIndex,
-    Hit,
-    KeptSearch,
-    PageReader,
-    ServiceSettings,
-    Shelf,
-    search_offer,
-)
-from skillopt_cli.benchmarks.search.forms import hits_of
-from skillopt_cli.benchmarks.search.index import PASSAGE, passages
-from skillopt_cli.benchmarks.search.opening import open_service
-from skillopt_cli.benchmarks.search.pages import LONGEST_PAGE, PageFault
-from skillopt_cli.benchmarks.toolbox import Toolbox
+from skillopt_cli.benchmarks.kit.tools import ToolLoop
+from skillopt_cli.benchmarks.sealqa.benchmark import SealQAOptions
+from skillopt_cli.benchmarks.search.cache import AnswerCache, CachedSearch
+from skillopt_cli.benchmarks.search.index import PASSAGE, Document, DocumentIndex, passages
+from skillopt_cli.benchmarks.search.pages import LONGEST_PAGE, PageFault, PageReader
+from skillopt_cli.benchmarks.search.provider import Hit, hits_of
+from skillopt_cli.benchmarks.search.service import CustomSearch, ServiceSettings, open_service
+from skillopt_cli.benchmarks.search.tools import search_offer
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import (
     AuthFailed,
@@ -206,19 +197,29 @@ def test_results_are_read_in_the_usual_forms(answer: object, wanted: list[Hit] |
 async def test_what_a_search_found_is_kept_over_runs(tmp_path: Path) -> None:
     shelf = tmp_path / "data" / "kept.sqlite"
     service = Service(hits("a"), hits("b"), hits("c"))
-    first = KeptSearch(service.search(), Shelf(shelf))
+    first = CachedSearch(service.search(), AnswerCache(shelf))
     assert await first.search("who", 2) == [Hit("a")]
     assert await first.search("who", 3) == [Hit("b")]
-    again = KeptSearch(service.search(), Shelf(shelf))
+    again = CachedSearch(service.search(), AnswerCache(shelf))
     assert await again.search("who", 2) == [Hit("a")]
-    other = KeptSearch(service.search("https://other.example"), Shelf(shelf))
+    other = CachedSearch(service.search("https://other.example"), AnswerCache(shelf))
     assert await other.search("who", 2) == [Hit("c")]
     assert "Bearer" not in shelf.read_bytes().decode("latin-1")
 
 
+async def test_a_token_that_comes_back_is_not_kept(tmp_path: Path) -> None:
+    shelf = tmp_path / "kept.sqlite"
+    service = Service(hits("I know opensesame", "and Bearer opensesame", "fine"))
+    kept = CachedSearch(service.search(token="Bearer opensesame"), AnswerCache(shelf))
+    found = [Hit("I know ***"), Hit("and Bearer ***"), Hit("fine")]
+    assert await kept.search("who", 3) == found
+    assert await kept.search("who", 3) == found
+    assert b"opensesame" not in shelf.read_bytes()
+
+
 async def test_a_failed_search_is_not_kept(tmp_path: Path) -> None:
     service = Service(httpx2.Response(400), hits("a"))
-    kept = KeptSearch(service.search(), Shelf(tmp_path / "kept.sqlite"))
+    kept = CachedSearch(service.search(), AnswerCache(tmp_path / "kept.sqlite"))
     with pytest.raises(RequestRefused):
         await kept.search("who", 2)
     assert await kept.search("who", 2) == [Hit("a")]
@@ -246,7 +247,7 @@ class Echo:
 )
 async def test_the_tool_takes_one_or_several_queries(queries: object, text: str) -> None:
     seen: list[Hit] = []
-    box = Toolbox([search_offer(Echo(), results=3, queries=2, seen=seen.extend)])
+    box = ToolLoop([search_offer(Echo(), results=3, queries=2, seen=seen.extend)])
     result = await box.use(ToolCall("c", "search", json.dumps({"queries": queries})))
     assert result.text.endswith(text)
     assert not result.failed
@@ -255,7 +256,7 @@ async def test_the_tool_takes_one_or_several_queries(queries: object, text: str)
 
 @pytest.mark.parametrize("arguments", ["{}", '{"queries": []}', '{"queries": [3]}'])
 async def test_queries_that_are_none_are_told(arguments: str) -> None:
-    box = Toolbox([search_offer(Echo(), results=3, queries=2)])
+    box = ToolLoop([search_offer(Echo(), results=3, queries=2)])
     assert (await box.use(ToolCall("c", "search", arguments))).failed
 
 
@@ -270,7 +271,9 @@ def test_a_token_that_is_named_must_be_there(tmp_path: Path) -> None:
 
 
 def reader(tmp_path: Path, service: Service, inside: bool = True) -> PageReader:
-    return PageReader(Shelf(tmp_path / "s.sqlite"), 5.0, inside, httpx2.MockTransport(service))
+    return PageReader(
+        AnswerCache(tmp_path / "s.sqlite"), 5.0, inside, httpx2.MockTransport(service)
+    )
 
 
 def page(text: str, kind: str = "text/html; charset=utf-8", code: int = 200) -> httpx2.Response:

@@ -3,15 +3,15 @@ from pathlib import Path
 import pytest
 from task_files import qa, write_splits
 
-from skillopt_cli.benchmarks.check import check_data
+from skillopt_cli.benchmarks.kit.data_check import check_data
 from skillopt_cli.benchmarks.searchqa import SPEC
-from skillopt_cli.benchmarks.searchqa.benchmark import CONTEXT_LIMIT, CUT_MARK, cut_context
+from skillopt_cli.benchmarks.searchqa.tasks import CONTEXT_LIMIT, CUT_MARK, cut_context
 from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.core.score import Score, Trajectory
 from skillopt_cli.core.task import Attempt, Task
-from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import Benchmark, BenchmarkRequest
-from skillopt_cli.testing.benchmark import check_benchmark
+from skillopt_cli.testing import check_benchmark
 
 
 @pytest.fixture
@@ -105,8 +105,6 @@ async def scored(folder: Path, answer: str, ending: str = "answered", **task: ob
         ("<answer>Parisian</answer>", ["Paris"], 0, 0),  # containing is not being
         ("<answer></answer>", ["Paris"], 0, 0),
         ("<answer>the</answer>", ["Paris"], 0, 0),
-        ("<answer></answer>", ["The", "Paris"], 1, 1),  # a reference without a word
-        ("<answer>Paris</answer>", ["The"], 0, 0),
         ("", ["Paris"], 0, 0),
         (" \n ", ["Paris"], 0, 0),
     ],
@@ -160,3 +158,13 @@ def test_an_id_manifest_is_recognised(tmp_path: Path) -> None:
 def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"`env\.scorer` is not an option"):
         SPEC.open(BenchmarkRequest(options={"scorer": "exact"}))
+
+
+@pytest.mark.parametrize(
+    "answers", [["The", "Paris"], ["The"], ["."], ["a"], ["Paris", "an"], ['"the..."']]
+)
+def test_a_reference_without_a_word_that_is_compared_is_refused(
+    tmp_path: Path, answers: list[str]
+) -> None:
+    with pytest.raises(DataError, match=r"items\.json, record 1: nothing of the reference"):
+        with_task(tmp_path, answers=answers)

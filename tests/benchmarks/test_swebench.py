@@ -13,24 +13,24 @@ from typing import Any
 
 import psutil
 import pytest
+from clock import out_of_time
 from program_rig import KINDS, call, executor_of
 from task_files import write_splits
 
 from skillopt_cli.benchmarks.swebench import SPEC, SweBench
 from skillopt_cli.benchmarks.swebench.episode import examined
-from skillopt_cli.benchmarks.swebench.process import ProcessYard
+from skillopt_cli.benchmarks.swebench.process import LocalRepositories
 from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.errors import ConfigError, DataError, EpisodeFailed, NetworkFailed
 from skillopt_cli.core.score import Score, Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import SPLITS, Attempt, ChatReply, Task
-from skillopt_cli.executors.programs import ProgramExecutor
+from skillopt_cli.executors.program_executor import ProgramExecutor
 from skillopt_cli.ports import BenchmarkRequest, Interactive
 from skillopt_cli.stages.attempts import Purpose, attempt
-from skillopt_cli.stages.material import trajectory_text
+from skillopt_cli.stages.prompt_text import trajectory_text
 from skillopt_cli.store.memory import MemoryStore
-from skillopt_cli.testing import Toy, check_benchmark, toy_run
-from skillopt_cli.testing.chat import ScriptedChat
+from skillopt_cli.testing import ScriptedChat, Toy, check_benchmark, toy_run
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {
@@ -240,10 +240,11 @@ async def test_a_hanging_test_is_killed_with_all_it_started(
 
 
 async def test_a_hanging_command_is_killed_and_told(folder: Path, local: ProgramExecutor) -> None:
-    benchmark = opened(folder, command_timeout=1)
+    benchmark = opened(folder, command_timeout=600)
     async with benchmark.episode(benchmark.tasks("train")[0], local) as episode:
-        told = await Worker(episode).sh("echo begun; sleep 600 & sleep 600")
-    assert told == "FAILED begun\n(killed after 1 seconds)"
+        hanging = Worker(episode).sh("echo begun; touch begun; sleep 900 & sleep 900")
+        told = await out_of_time(hanging, 600, lambda: any(local.root.rglob("begun")))
+    assert told == "FAILED begun\n(killed after 600 seconds)"
 
 
 async def test_the_same_commands_are_told_the_same(folder: Path, executor: ProgramExecutor) -> None:
@@ -454,7 +455,7 @@ async def test_without_a_repository_or_docker_the_attempt_says_what_is_missing(
     with pytest.raises(DataError, match="neither a repository here nor Docker"):
         await benchmark.prove(task, local)
     with pytest.raises(DataError, match="`a` has no repository here"):
-        await examined(task, ProcessYard(local, None, 5), PATCH)
+        await examined(task, LocalRepositories(local, None, 5), PATCH)
 
 
 FAULTS = [

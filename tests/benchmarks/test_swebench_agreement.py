@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from swebench.harness import constants, grading
-
-from skillopt_cli.benchmarks.swebench.grading import grade, read_log
+from skillopt_cli.benchmarks.swebench.scoring import grade, read_log
 
 
 def generated(rng: random.Random) -> tuple[str, int, list[str], list[str]]:
@@ -29,6 +27,9 @@ def generated(rng: random.Random) -> tuple[str, int, list[str], list[str]]:
 
 
 def test_agreement_with_the_published_harness(tmp_path: Path) -> None:
+    # Here, for every test process reads this file and the harness takes seconds to import.
+    from swebench.harness import constants, grading
+
     class Instance:
         log_parser = next(
             name

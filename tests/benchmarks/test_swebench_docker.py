@@ -16,7 +16,7 @@ from task_files import write_splits
 from skillopt_cli.benchmarks.swebench import SPEC
 from skillopt_cli.core.errors import EpisodeFailed
 from skillopt_cli.core.task import Attempt
-from skillopt_cli.executors.local import LocalExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import BenchmarkRequest
 
 FAKE = """\

@@ -10,7 +10,7 @@ from program_rig import executor_of
 from test_swebench import FILES, MEND, PATCH, TEST_PATCH, instance, opened, worked
 
 from skillopt_cli.benchmarks.swebench.patches import without
-from skillopt_cli.benchmarks.swebench.sites import kept_apart, steers_tests
+from skillopt_cli.benchmarks.swebench.repositories import kept_apart, steers_tests
 
 PASS = """
 import pytest

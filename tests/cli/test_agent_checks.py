@@ -9,7 +9,7 @@ import pytest
 from command_line import SMALLEST, refused, skillopt
 
 from skillopt_cli.plugins import load_backend
-from skillopt_cli.testing.model_server import model_server
+from skillopt_cli.testing import ModelServer
 
 
 def program(text: str) -> Path:
@@ -30,7 +30,8 @@ def test_a_missing_program_ends_a_run_before_it_begins(backend: str, key: str) -
     path = ("--set", f"model.{backend}.path=/no/such/program")
     ended = refused(4, "train", "searchqa", *SMALLEST, *AS_TARGET, backend, *path, **{key: "x"})
     assert f"`/no/such/program`, which model.{backend}.path names" in ended.error
-    assert not list(Path("outputs").rglob("events.jsonl")) or "rollout" not in ended.err
+    logs = [path.read_text(encoding="utf-8") for path in Path("outputs").rglob("events.jsonl")]
+    assert not any('"rollout_finished"' in log for log in logs)
 
 
 @pytest.mark.parametrize(
@@ -98,17 +99,16 @@ def test_a_command_made_for_a_skill_file_has_it_in_the_first_check() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["codex_exec", "claude_code_exec"])
-def test_a_probe_asks_the_real_program(backend: str) -> None:
+def test_a_probe_asks_the_real_program(server: ModelServer, backend: str) -> None:
     keys = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
     if lacking := load_backend(backend).missing({"PATH": os.environ["PATH"], **keys}):
         pytest.skip(lacking)
-    with model_server() as server:
-        ended = skillopt(
-            *("backends", "list", "--probe", "--optimizer-backend", "simulated"),
-            *("--target-backend", backend, "--target-model", "m", "--json"),
-            OPENAI_BASE_URL=server.url,
-            ANTHROPIC_BASE_URL=server.url,
-            **keys,
-        )
+    ended = skillopt(
+        *("backends", "list", "--probe", "--optimizer-backend", "simulated"),
+        *("--target-backend", backend, "--target-model", "m", "--json"),
+        OPENAI_BASE_URL=server.url,
+        ANTHROPIC_BASE_URL=server.url,
+        **keys,
+    )
     assert ended.code == 0, ended.err
     assert "Paris" in ended.out

@@ -15,7 +15,7 @@ from command_line import TINY, events, outcome, skillopt, train
 
 from skillopt_cli.backends.simulated.world import held
 from skillopt_cli.plugins import load_backend
-from skillopt_cli.testing.model_server import ModelServer, model_server
+from skillopt_cli.testing import ModelServer, run_model_server
 
 BACKENDS = ("codex_exec", "claude_code_exec")
 SMALL = (
@@ -39,13 +39,13 @@ def installed(name: str) -> object:
     return pytest.param(name, marks=pytest.mark.skipif(bool(lacking), reason=lacking))
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ModelServer]:
     log = tmp_path / "requests.jsonl"
-    with model_server(log, bodies=False, key=KEY, right_rate=1.0, harmful_rate=0.0) as running:
+    with run_model_server(log, bodies=False, key=KEY, right_rate=1.0, harmful_rate=0.0) as running:
         yield running
 
 
@@ -67,9 +67,8 @@ def killed_at(attempts: int, folder: Path, *arguments: str, **more: str) -> int:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    log = folder / "events.jsonl"
     while process.poll() is None:
-        if log.exists() and len(events(folder, "rollout_finished")) >= attempts:
+        if len(events(folder, "rollout_finished")) >= attempts:
             process.send_signal(signal.SIGKILL)
             break
         time.sleep(0.02)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command_line import SMALLEST, Ended, skillopt
 from plugin_folder import benchmark, install
 
-from skillopt_cli.testing.model_server import ModelServer, Scripted, model_server
+from skillopt_cli.testing import ModelServer, ScriptedResponse
 
 CANARY = "sk-canary-3f9a7c51d2e84b60"
 OTHER = "plain canary 0123456789"
@@ -20,12 +19,6 @@ REMOTE = (
     *("--set", "model.backend=openai_compatible", "--set", "model.retry.base_seconds=0"),
     *("--optimizer-model", "m", "--target-model", "m"),
 )
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with model_server() as running:
-        yield running
 
 
 def nowhere(ended: Ended, *secrets: str) -> None:
@@ -59,7 +52,7 @@ def test_a_server_that_echoes_the_key_is_not_believed(
     server: ModelServer, flags: tuple[str, ...]
 ) -> None:
     body = {"error": {"message": f"Incorrect API key provided: {CANARY}"}}
-    server.script(Scripted(401, body))
+    server.script(ScriptedResponse(401, body))
     ended = skillopt(
         "train",
         "searchqa",
@@ -75,7 +68,7 @@ def test_a_server_that_echoes_the_key_is_not_believed(
 
 
 def test_transient_errors_that_echo_the_key_are_recorded_without_it(server: ModelServer) -> None:
-    server.script(*[Scripted(500, f"debug: Bearer {CANARY}")] * 2)
+    server.script(*[ScriptedResponse(500, f"debug: Bearer {CANARY}")] * 2)
     ended = skillopt(
         "train",
         "searchqa",

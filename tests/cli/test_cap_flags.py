@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from command_line import SMALLEST, TINY, Ended, events, outcome, refused, rows, skillopt, train
+from command_line import (
+    SMALLEST,
+    TINY,
+    Ended,
+    events,
+    finished_run,
+    outcome,
+    refused,
+    rows,
+    skillopt,
+    train,
+)
 
-from skillopt_cli.testing.model_server import ModelServer, Scripted, model_server
+from skillopt_cli.testing import ModelServer, ScriptedResponse
 
 RUN = Path("outputs/searchqa/a")
 REMOTE = ("--set", "model.backend=openai_compatible", "--set", "model.retry.base_seconds=0")
 NAMED = ("--optimizer-model", "m", "--target-model", "m")
 PRICED = ("--set", "model.prices=[{model: m, input: 1000, output: 1000}]")
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[ModelServer]:
-    with model_server(bodies=False) as server:
-        yield server
-
-
-class Since:
-    """The server as one test sees it: without the calls of those before."""
-
-    def __init__(self, server: ModelServer) -> None:
-        self.url, self.script = server.url, server.script
-        self._server, self._before = server, len(server.requests())
-
-    def requests(self) -> list[dict[str, Any]]:
-        return self._server.requests()[self._before :]
-
-
-@pytest.fixture
-def server(running: ModelServer) -> Since:
-    return Since(running)
 
 
 def summary() -> dict[str, object]:
@@ -65,7 +52,7 @@ def test_a_capped_run_ends_with_five_and_a_higher_cap_takes_it_up() -> None:
     assert len(events(RUN, "call_made")) == before
 
     assert resumed("--max-rollouts", "500").code == 0
-    assert outcome(RUN) == outcome(train(*TINY, run_id="whole"))
+    assert outcome(RUN) == outcome(finished_run(*TINY, run_id="whole"))
     assert summary()["status"] == "finished"
 
 
@@ -112,7 +99,7 @@ def test_a_cap_of_nothing_is_a_mistake(value: str) -> None:
     assert not Path("outputs").exists()
 
 
-def test_money_cannot_be_capped_where_no_price_is_known(server: Since) -> None:
+def test_money_cannot_be_capped_where_no_price_is_known(server: ModelServer) -> None:
     command = ("train", "searchqa", *SMALLEST, *REMOTE, *NAMED, "--max-usd", 5)
     ended = refused(2, *command, OPENAI_BASE_URL=server.url)
     assert "the price of the optimizer model `m` is not known" in ended.error
@@ -121,7 +108,7 @@ def test_money_cannot_be_capped_where_no_price_is_known(server: Since) -> None:
     assert not Path("outputs").exists()
 
 
-def test_money_is_capped_by_the_prices_given(server: Since) -> None:
+def test_money_is_capped_by_the_prices_given(server: ModelServer) -> None:
     command = ("train", "searchqa", *SMALLEST, *REMOTE, *NAMED, *PRICED, "--run-id", "a")
     ended = refused(5, *command, "--max-usd", 0.9, OPENAI_BASE_URL=server.url)
     assert "max_usd of 0.9" in ended.error
@@ -140,12 +127,12 @@ def test_what_costs_nothing_needs_no_price() -> None:
 
 
 def test_a_service_that_tells_no_tokens_is_found_out_before_any_rollout(
-    server: Since,
+    server: ModelServer,
 ) -> None:
     message = {"role": "assistant", "content": "ok"}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-    server.script(Scripted(200, body))
+    server.script(ScriptedResponse(200, body))
     command = ("train", "searchqa", *SMALLEST, *REMOTE, *NAMED, "--run-id", "a")
     ended = refused(4, *command, "--max-tokens", 90000, OPENAI_BASE_URL=server.url)
     assert "the optimizer model does not say how many tokens" in ended.error
@@ -173,7 +160,7 @@ FATAL = {
     [("train", 0), ("train", 1), ("eval", 0), ("resume", 0), ("resume", 1)],
 )
 def test_a_fatal_answer_ends_it_before_any_rollout(
-    server: Since, command: str, status: int, healthy: int
+    server: ModelServer, command: str, status: int, healthy: int
 ) -> None:
     """Whichever of the roles the command needs has the fault, the second one's too."""
     error, body = FATAL[status]
@@ -189,8 +176,8 @@ def test_a_fatal_answer_ends_it_before_any_rollout(
         words = (*words, "--max-calls", 400)
     before = len(events(RUN, "rollout_finished")) if command == "resume" else 0
     asked = len(server.requests())
-    good = [Scripted(200, _fine())] * healthy
-    server.script(*good, Scripted(status, body))
+    good = [ScriptedResponse(200, _fine())] * healthy
+    server.script(*good, ScriptedResponse(status, body))
     refused(4, *words, **where)
     assert events(RUN, "run_failed")[-1]["error"] == error
     assert len(events(RUN, "rollout_finished")) == before

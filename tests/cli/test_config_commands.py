@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import TINY, refused, rows, skillopt
 
-from skillopt_cli.config.layers import known_keys
+from skillopt_cli.config.declarations import known_keys
 
 
 def test_every_key_is_shown_with_value_and_source() -> None:
@@ -46,7 +46,7 @@ FLAGS = {
 @pytest.mark.parametrize("spell", [str, lambda flag: "--" + flag[2:].replace("-", "_")])
 def test_every_run_flag_is_taken_in_both_spellings(flag, spell) -> None:
     key, value = FLAGS[flag]
-    found = rows(skillopt("config", "show", "--json", spell(flag), value))
+    found = rows(skillopt("config", "show", "searchqa", "--json", spell(flag), value))
     assert found[key] == {"key": key, "value": value, "source": f"flag {flag}"}
 
 

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import SMALLEST, events, skillopt
 
-from skillopt_cli.testing.model_server import ModelServer, model_server
+from skillopt_cli.testing import ModelServer
 
 PRICES = "[{model: big, input: 3, output: 15}, {model: small, input: 0.25, output: 2}]"
 RATES = {"optimizer": (3, 15), "target": (0.25, 2)}
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[ModelServer]:
-    with model_server(tmp_path / "requests.jsonl") as running:
-        yield running
 
 
 def trained(server: ModelServer, *arguments: str) -> tuple[str, dict[str, Any]]:

@@ -58,11 +58,11 @@ def test_faults_are_listed_and_an_error_is_an_exit_code() -> None:
     skillopt("data", "sample", "searchqa", "--out", "d")
     (path,) = Path("d/test").iterdir()
     items = json.loads(path.read_text(encoding="utf-8"))
-    items = [{**item, "answers": ["The"]} for item in items]
+    items = [{**item, "answers": ["see <answer>x</answer>"]} for item in items]
     path.write_text(json.dumps(items), encoding="utf-8")
     ended = skillopt("data", "check", "searchqa", "--split-dir", "d")
     assert ended.code == 3
-    assert "error: an empty answer scores above 0" in ended.out
+    assert "error: the reference itself does not score 1.0" in ended.out
     assert "`searchqa`" in ended.error
     found = skillopt("data", "check", "searchqa", "--split-dir", "d", "--json")
     assert found.code == 3

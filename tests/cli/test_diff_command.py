@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import TINY, refused, skillopt, train
+from command_line import TINY, finished_run, refused, skillopt
 
-SLOW = (*TINY, "--seed", "1", "--set", "optimizer.use_slow_update=true")
+SLOW = (*TINY, "--seed", "3", "--set", "optimizer.use_slow_update=true")
 
 
 @pytest.fixture
 def run() -> Path:
-    return train(*SLOW)
+    return finished_run(*SLOW)
 
 
 def text(path: Path | str) -> str:
@@ -79,9 +80,32 @@ def test_words_are_marked_in_a_pipe_on_request() -> None:
 
 
 def test_protected_regions_are_marked(run: Path) -> None:
-    shown = skillopt("diff-skills", f"{run}:seed", run).out
+    guided = run / "slow_update/epoch_02/candidate_skill.md"
+    shown = skillopt("diff-skills", f"{run}:seed", guided).out
     assert "in the protected region SLOW_UPDATE" in shown
     assert "protected regions touched: SLOW_UPDATE added" in shown
+
+
+def test_applying_a_best_skill_that_is_the_seed_says_so() -> None:
+    """An optimizer whose lessons all do harm: nothing measures better than the seed."""
+    harm = ("--set", "model.simulated.right_rate=0", "--set", "model.simulated.harmful_rate=1")
+    ended = skillopt("train", "searchqa", *SLOW, *harm, "--epochs", "1", "--run-id", "b")
+    assert ended.code == 0, ended.err
+    run = Path("outputs/searchqa/b")
+    seed = (run / "skills/step_0000.md").read_bytes()
+    sentence = "the best skill is the seed, byte for byte; none of "
+    for name in ("best_skill.md", "skills/best_skill.md"):
+        assert (run / name).read_bytes() == seed
+    assert f"No better: {sentence}" in ended.err
+    assert f"No better: {sentence}" in skillopt("gate-report", run).out.replace("\n", " ")
+    assert skillopt("gate-report", run, "--json").json["runs"][0]["summary"]["why_no_better"]
+    Path("mine.md").write_bytes(seed)
+    applied = skillopt("diff-skills", f"{run}:seed", run, "--apply", "mine.md").out.splitlines()
+    assert applied[-2] == "mine.md: holds this text already"
+    assert applied[-1].startswith(f"Note: {sentence}")
+    assert Path("mine.md").read_bytes() == seed
+    told = skillopt("diff-skills", f"{run}:seed", run, "--apply", "mine.md", "--json").json
+    assert told["applied"]["note"].startswith(sentence)
 
 
 def test_a_skill_is_written_over_a_file_and_back(run: Path) -> None:
@@ -140,7 +164,7 @@ def test_a_skill_outside_of_runs_can_be_applied_too() -> None:
         (("a.md",), "two skills to compare are needed"),
         (("a.md", "b.md", "--force"), "belong to --apply"),
         (("a.md", "b.md", "--with-front-matter"), "belong to --apply"),
-        (("a.md", "b.md", "--undo", "a.md"), "--undo stands alone"),
+        (("a.md", "b.md", "--undo", "a.md"), "--undo goes without skills"),
         (("a.md", "b.md", "--apply", "gone.md"), "gone.md does not exist"),
         (("--undo", "gone.md"), "gone.md does not exist"),
         (("--undo", "a.md"), "there is no backup of a.md"),
@@ -151,3 +175,19 @@ def test_what_does_not_fit_together_is_refused(arguments: tuple[str, ...], error
     Path("b.md").write_text("# B\n", encoding="utf-8")
     assert error in refused(2, "diff-skills", *arguments).error
     assert text("a.md") == "# A\n"
+
+
+def test_an_added_line_has_the_trial_of_its_edit() -> None:
+    run = finished_run("--set", "model.backend=simulated", "--set", "env.limit=30", "--epochs", "1")
+    shown = skillopt("diff-skills", f"{run}:seed", run)
+    assert shown.code == 0, shown.err
+    assert re.search(
+        r"step 1: add .*, it solved 1 of 1 task it was written for, broke 0", shown.out
+    )
+    report = skillopt("gate-report", run).out
+    assert re.search(r"Verify: \d+ edits tried on failed tasks \(\d+ attempts\), \d+ kept", report)
+    assert "unverified (it solved 0 of " in report
+    (step,) = re.findall(r"(?s)\nStep 1 .*?\n\n", report)
+    tried = sum(int(n) for n in re.findall(r"Verify: (\d+) edits? tried", step))
+    (chosen,) = re.findall(r"merged into \d+ edits, (\d+) chosen", step)
+    assert tried <= int(chosen)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import SMALLEST, calls, events, refused, skillopt, train
+from command_line import SMALLEST, TINY, calls, events, finished_run, refused, skillopt, train
 
 
 def skill(name: str, text: str) -> Path:
@@ -22,7 +22,7 @@ def evaluate(*arguments: object, run_id: str = "e") -> Path:
 
 
 def test_benchmark_and_settings_come_from_the_run_that_holds_the_skill() -> None:
-    run = train(*SMALLEST, "--seed", "7")
+    run = finished_run(*SMALLEST, "--seed", "7")
     ended = skillopt("eval", "--skill", run / "best_skill.md", "--json", "--run-id", "e")
     found = ended.json
     assert (found["benchmark"], found["split"], found["n_items"]) == ("searchqa", "test", 3)
@@ -34,7 +34,7 @@ def test_benchmark_and_settings_come_from_the_run_that_holds_the_skill() -> None
 
 
 def test_a_skill_of_an_earlier_step_belongs_to_its_run_too() -> None:
-    run = train(*SMALLEST)
+    run = finished_run(*SMALLEST)
     ended = skillopt("eval", "--skill", run / "skills/step_0000.md", "--json")
     assert ended.json["n_items"] == 3
 
@@ -79,7 +79,7 @@ def test_another_skill_never_gets_the_results_of_the_first() -> None:
     assert run.exists()
 
 
-def test_a_shared_journal_makes_the_second_evaluation_free() -> None:
+def test_a_shared_cache_makes_the_second_evaluation_free() -> None:
     path = skill("x.md", "# X\n\nAnswer.\n")
     shared = ("searchqa", *SMALLEST, "--skill", path, "--set", "run.cache_dir=cache")
     first, second = evaluate(*shared, run_id="x"), evaluate(*shared, run_id="y")
@@ -137,3 +137,20 @@ def test_a_second_evaluation_never_writes_into_the_folder_of_the_first() -> None
     ended = refused(2, "eval", "searchqa", *SMALLEST, "--skill", other, "--run-id", "e")
     assert "another `--run-id NAME`" in ended.hint
     assert (folder / "eval_summary.json").read_bytes() == before
+
+
+def test_a_long_skill_is_warned_of_at_the_start() -> None:
+    Path("long.md").write_text("- a rule\n" * 100_000, encoding="utf-8")
+    Path("short.md").write_text("- a rule\n", encoding="utf-8")
+    said = "long.md is long: 900,000 characters, about 225,000 tokens that every call reads"
+    lines = ("--display", "plain")
+    ended = skillopt("eval", "searchqa", *TINY, "--skill", "long.md", *lines)
+    assert ended.err.splitlines()[0] == f"Warning: the skill {said}"
+    assert "is long" not in skillopt("eval", "searchqa", *TINY, "--skill", "short.md", *lines).err
+    arms = ("--arms", "a=long.md,b=short.md")
+    ended = skillopt("eval", "searchqa", *TINY, *arms, *lines)
+    assert [line for line in ended.err.splitlines() if "is long" in line] == [
+        f"Warning: the skill {said.replace('long.md', 'a')}"
+    ]
+    silent = skillopt("eval", "searchqa", *TINY, "--skill", "long.md", "--display", "none")
+    assert "is long" not in silent.err

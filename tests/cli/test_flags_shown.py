@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import SMALLEST, refused, skillopt, train
+from command_line import SMALLEST, finished_run, refused, skillopt
 
-from skillopt_cli.compose.flags import FLAG_NAMES
+from skillopt_cli.config.declarations import own_flags
 
 
 def listed(*command: str) -> set[str]:
@@ -17,21 +17,35 @@ def listed(*command: str) -> set[str]:
 
 @pytest.mark.parametrize("command", [("train",), ("config", "show")])
 def test_a_command_for_whole_runs_lists_every_flag(command: tuple[str, ...]) -> None:
-    assert listed(*command) >= {*FLAG_NAMES.values(), "--config", "--preset", "--set"}
+    assert listed(*command) >= {*own_flags(), "--config", "--preset", "--set"}
 
 
 def test_the_others_list_what_has_an_effect() -> None:
-    every = {*FLAG_NAMES.values(), "--config", "--preset", "--set"}
+    every = {*own_flags(), "--config", "--preset", "--set"}
     assert every - listed("resume") == {"--config", "--preset"}
-    assert every & listed("data", "check") == {"--config", "--preset", "--set", "--split-dir"}
+    assert every & listed("data", "check") == {
+        "--config",
+        "--preset",
+        "--set",
+        "--split-dir",
+        "--tasks",
+    }
     assert every - listed("eval") == {
         *("--optimizer-model", "--optimizer-backend", "--skill-init", "--require-improvement"),
         *("--epochs", "--batch-size", "--learning-rate", "--lr-scheduler", "--patience", "--seed"),
     }
 
 
+def test_the_help_names_every_preset() -> None:
+    hint = refused(2, "train", "searchqa", "--preset", "tinny").hint
+    known = set(hint.removeprefix("hint: presets: ").split(", "))
+    words = " ".join(skillopt("train", "--help").out.split())
+    (named,) = re.findall(r"Named settings: ([a-z, ]+)\.", words)
+    assert set(named.split(", ")) == known
+
+
 def test_a_skill_to_evaluate_is_named_as_for_a_comparison() -> None:
-    run = train(*SMALLEST)
+    run = finished_run(*SMALLEST)
     digests = {
         name: skillopt("eval", "--skill", name, "--json").json["skill_digest"]
         for name in ("a", "a:best", "a:seed", "a:1", run, f"{run}:0", run / "best_skill.md")
@@ -58,6 +72,6 @@ def test_an_empty_run_id_is_refused(command: tuple[str, ...]) -> None:
 
 
 def test_an_evaluation_of_a_taken_name_speaks_of_no_resume() -> None:
-    train(*SMALLEST)
+    finished_run(*SMALLEST)
     ended = refused(2, "eval", "searchqa", *SMALLEST, "--from-scratch", "--run-id", "a")
     assert ended.hint == "hint: choose another `--run-id NAME`"

@@ -8,12 +8,12 @@ from textwrap import dedent
 
 import pytest
 import yaml
-from command_line import SMALLEST, TINY, events, outcome, refused, skillopt, train
+from command_line import SMALLEST, TINY, events, finished_run, outcome, refused, skillopt, train
 from plugin_folder import install
 
 MUMBLING = dedent("""
     from skillopt_cli.backends.simulated import Simulated
-    from skillopt_cli.config.model_section import SimulatedConfig
+    from skillopt_cli.backends.simulated.settings import SimulatedConfig
     from skillopt_cli.core.task import ChatReply
     from skillopt_cli.ports import BackendSpec
 
@@ -43,11 +43,11 @@ def test_a_run_that_failed_at_its_first_check_goes_on_with_the_mended_setting() 
     assert written["train"]["seed"] == 7
     recorded = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert recorded["config"]["train.seed"] == 7
-    assert outcome(folder) == outcome(train(*SMALLEST, "--seed", "7", run_id="whole"))
+    assert outcome(folder) == outcome(finished_run(*SMALLEST, "--seed", "7", run_id="whole"))
 
 
 def test_once_something_was_measured_conditions_bind() -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     last = next(i for i, line in enumerate(lines) if '"rollout_finished"' in line)
     (folder / "events.jsonl").write_text("".join(lines[: last + 1]), encoding="utf-8")
@@ -72,7 +72,7 @@ def test_a_silent_optimizer_can_be_replaced_as_the_hint_says(
 
 
 def test_a_schedule_that_ends_before_what_is_recorded_is_refused() -> None:
-    folder = train(*TINY)
+    folder = finished_run(*TINY)
     before = (folder / "config.yaml").read_bytes()
     ended = refused(2, "resume", folder, "--epochs", "1", "--allow-drift")
     assert ended.error == (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -9,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import SMALLEST, TINY, events, refused, skillopt, train
-from dom import parsed
+from command_line import SMALLEST, TINY, events, finished_run, refused, skillopt, train
+from dom import parsed, text_of
 
 SLOW = (*TINY, "--set", "optimizer.use_slow_update=true", "--set", "optimizer.use_meta_skill=true")
 GATED = (*SLOW, "--set", "optimizer.slow_update_gate_with_selection=true")
@@ -33,7 +34,7 @@ def reported(folder: Path) -> dict[str, Any]:
     "settings", [TINY, SLOW, GATED, (*SLOW, *FAULTY)], ids=["tiny", "forced", "gated", "faulty"]
 )
 def test_every_number_is_that_of_the_history_and_the_summary(settings: tuple[str, ...]) -> None:
-    folder = train(*settings, "--seed", "1")
+    folder = finished_run(*settings, "--seed", "1")
     run, summary = reported(folder), loaded(folder, "summary.json")
     assert run["summary"] == summary
     assert run["rollouts_saved"] == summary["rollouts_saved"]
@@ -65,7 +66,7 @@ def without(entry: dict[str, Any], key: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("settings", [SLOW, GATED], ids=["forced", "gated"])
 def test_epochs_are_those_of_the_slow_update_files(settings: tuple[str, ...]) -> None:
-    folder = train(*settings)
+    folder = finished_run(*settings)
     epochs = {epoch["epoch"]: epoch for epoch in reported(folder)["epochs"]}
     result = loaded(folder, "slow_update/epoch_02/slow_result.json")
     told = epochs[2]
@@ -84,7 +85,7 @@ def test_epochs_are_those_of_the_slow_update_files(settings: tuple[str, ...]) ->
 
 def test_saved_rollouts_are_the_selection_tasks_that_were_not_attempted() -> None:
     without_epochs = (*TINY, "--set", "optimizer.use_slow_update=false")
-    folder = train(*without_epochs, "--workers", "1")
+    folder = finished_run(*without_epochs, "--workers", "1")
     attempts = [e for e in events(folder, "rollout_finished") if e["stage"] == "measure"]
     n = loaded(folder, "summary.json")["baseline_selection_n"]
     found = reported(folder)["early_rejection"]
@@ -96,19 +97,19 @@ def test_saved_rollouts_are_the_selection_tasks_that_were_not_attempted() -> Non
     assert found["rollouts_saved"] == n * len(steps) - len(measured) > 0
     calls = sum(e["usage"]["calls"] for e in events(folder, "call_made") if e["stage"] == "measure")
     assert found["spend"]["calls"] == calls - n
-    off = train(*without_epochs, "--set", "evaluation.early_reject=false", run_id="b")
+    off = finished_run(*without_epochs, "--set", "evaluation.early_reject=false", run_id="b")
     assert reported(off)["early_rejection"]["rollouts_saved"] == 0
 
 
 def test_the_best_score_is_labelled_as_what_it_is() -> None:
-    tested = skillopt("gate-report", train(*SMALLEST)).out
+    tested = skillopt("gate-report", finished_run(*SMALLEST)).out
     assert "selected on these tasks, so it flatters; the test score is the honest one." in tested
-    folder = train(*SMALLEST, "--set", "evaluation.eval_test=false", run_id="b")
+    folder = finished_run(*SMALLEST, "--set", "evaluation.eval_test=false", run_id="b")
     assert "no test score, the honest one, was measured" in skillopt("gate-report", folder).out
 
 
 def test_a_report_in_markdown_is_the_same_report() -> None:
-    folder = train(*TINY)
+    folder = finished_run(*TINY)
     written = skillopt("gate-report", folder, "--format", "md").out
     assert written.startswith("# searchqa a\n")
     assert "\n| skill | val score | tasks |\n|---|---|---|\n" in written
@@ -121,7 +122,7 @@ def test_a_report_in_markdown_is_the_same_report() -> None:
 
 
 def test_json_has_two_names_and_no_third() -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     told = skillopt("gate-report", folder, "--json")
     assert told.json == skillopt("gate-report", folder, "--format", "json").json
     assert told.json == skillopt("gate-report", folder, "--json", "--format", "json").json
@@ -130,7 +131,7 @@ def test_json_has_two_names_and_no_third() -> None:
 
 
 def test_an_evaluation_gets_a_short_report() -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     skillopt("eval", "--skill", folder / "best_skill.md", "--run-id", "e")
     shown = skillopt("gate-report", "e").out
     assert shown.startswith("searchqa e  evaluation\n")
@@ -142,8 +143,8 @@ def test_an_evaluation_gets_a_short_report() -> None:
 
 
 def test_runs_on_other_tasks_are_refused() -> None:
-    first = train(*SMALLEST)
-    second = train(*SMALLEST, "--set", "evaluation.sel_env_num=6", run_id="b")
+    first = finished_run(*SMALLEST)
+    second = finished_run(*SMALLEST, "--set", "evaluation.sel_env_num=6", run_id="b")
     ended = refused(2, "gate-report", first, second)
     assert ended.error == "error: the runs a and b do not have the same selection tasks"
     assert "2 of 6 selection tasks" in ended.hint
@@ -151,8 +152,8 @@ def test_runs_on_other_tasks_are_refused() -> None:
 
 
 def test_runs_are_told_apart_by_what_differs() -> None:
-    first = train(*SMALLEST)
-    second = train(*SMALLEST, "--seed", "7", "--learning-rate", "2", run_id="b")
+    first = finished_run(*SMALLEST)
+    second = finished_run(*SMALLEST, "--seed", "7", "--learning-rate", "2", run_id="b")
     document = skillopt("gate-report", first, second, "--json").json
     assert document["differences"] == {
         "optimizer.learning_rate": {"a": 4, "b": 2},
@@ -164,12 +165,12 @@ def test_runs_are_told_apart_by_what_differs() -> None:
 
 
 def test_a_run_is_not_compared_with_itself() -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     assert "is named twice" in refused(2, "gate-report", folder, "a").error
 
 
 def test_runs_of_the_same_id_are_called_by_their_folders() -> None:
-    first = train(*SMALLEST)
+    first = finished_run(*SMALLEST)
     ended = skillopt("train", "searchqa", *SMALLEST, "--out-root", "other", "--run-id", "a")
     assert ended.code == 0
     labels = [
@@ -180,7 +181,7 @@ def test_runs_of_the_same_id_are_called_by_their_folders() -> None:
 
 
 def test_a_run_without_its_manifest_cannot_be_compared() -> None:
-    first, second = train(*SMALLEST), train(*SMALLEST, "--seed", "1", run_id="b")
+    first, second = finished_run(*SMALLEST), finished_run(*SMALLEST, "--seed", "1", run_id="b")
     (second / "manifest.json").unlink()
     assert skillopt("gate-report", second).code == 0
     assert "manifest.json" in refused(3, "gate-report", first, second).error
@@ -188,7 +189,7 @@ def test_a_run_without_its_manifest_cannot_be_compared() -> None:
 
 @pytest.mark.parametrize("settings", [TINY, (*GATED, *FAULTY)], ids=["tiny", "faulty"])
 def test_a_page_has_the_numbers_of_the_files(settings: tuple[str, ...]) -> None:
-    folder = train(*settings, "--seed", "1")
+    folder = finished_run(*settings, "--seed", "1")
     page = parsed(skillopt("gate-report", folder, "--format", "html").out)
     summary, history = loaded(folder, "summary.json"), loaded(folder, "history.json")
     data = [(e.get("data-key", ""), float(e.get("value", ""))) for e in page.iter("data")]
@@ -230,7 +231,7 @@ def test_a_page_has_the_numbers_of_the_files(settings: tuple[str, ...]) -> None:
 def test_a_report_goes_into_a_file_of_its_format(
     name: str, flags: tuple[str, ...], begins: str
 ) -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     ended = skillopt("gate-report", folder, *flags, "--out", name)
     assert (ended.code, ended.out, ended.err) == (0, "", f"wrote {name}\n")
     text = Path(name).read_text(encoding="utf-8")
@@ -238,6 +239,14 @@ def test_a_report_goes_into_a_file_of_its_format(
     assert "\x1b" not in text
     if flags[:1] == ("--format",):
         assert text == skillopt("gate-report", folder, *flags).out
+
+
+def test_an_ending_of_no_format_is_refused() -> None:
+    folder = finished_run(*SMALLEST)
+    ended = refused(2, "gate-report", folder, "--out", "r.pdf")
+    assert ended.error == "error: the ending of r.pdf is of no format"
+    assert ended.hint == ("hint: end it in .txt, .md, .html, .htm, .json, .csv, or give --format")
+    assert not Path("r.pdf").exists()
 
 
 @pytest.mark.parametrize("flags", [(), *(("--format", f) for f in ("table", "md", "html", "json"))])
@@ -260,8 +269,130 @@ def test_a_place_that_takes_no_report_is_told(
         (folder / name).touch()
     Path("old.html").touch()
     if out.startswith("/proc"):
-        folder = train(*SMALLEST, run_id="b")
+        folder = finished_run(*SMALLEST, run_id="b")
     code = 3 if out.startswith("/proc") and os.geteuid() == 0 else 2
     ended = refused(code, "gate-report", folder, *flags, "--out", out)
     assert error in ended.error
     assert hint in ended.hint or code == 3
+
+
+def test_a_verdict_follows_from_the_folder_alone_and_a_changed_one_is_found() -> None:
+    folder = finished_run(*TINY, "--seed", "1")
+    document = skillopt("gate-report", folder, "--recompute", "--json").json
+    (run,) = document["runs"]
+    assert run["agrees"]
+    assert run["recorded"] == run["recomputed"] == loaded(folder, "summary.json")["verdict"]
+    assert "is the same." in skillopt("gate-report", folder, "--recompute").out
+    assert run["recorded"]["sentence"] in re.sub(r"\s+", " ", skillopt("gate-report", folder).out)
+
+    results = folder / "test" / "best" / "results.jsonl"
+    whole = results.read_text(encoding="utf-8")
+    results.write_text(whole.replace('"hard": 1.0', '"hard": 0.0'), encoding="utf-8")
+    assert (
+        "does not follow from the stored results"
+        in refused(3, "gate-report", folder, "--recompute").error
+    )
+    results.write_text(whole.replace('"hard": 1.0', '"hard": NaN', 1), encoding="utf-8")
+    assert (
+        "cannot be read, and the verdict rests on it"
+        in refused(3, "gate-report", folder, "--recompute").error
+    )
+
+
+def test_a_run_without_a_verdict_has_none_to_recompute() -> None:
+    folder = finished_run(*TINY, "--set", "evaluation.eval_test=false")
+    assert "has no verdict" in refused(2, "gate-report", folder, "--recompute").error
+
+
+def test_looks_of_several_runs_at_the_test_split_are_counted_everywhere() -> None:
+    run = finished_run(*SMALLEST)
+    alone = "The test split was looked at 1 time, by this run alone."
+    assert alone in skillopt("gate-report", run).out
+    for number, split in ((1, "test"), (2, "test"), (3, "selection")):
+        arguments = ("--skill", run, "--split", split, "--run-id", f"again-{number}")
+        assert skillopt("eval", *arguments).code == 0
+    counted = "The test split was looked at 3 times, by 3 runs"
+    looks = reported(run)["test_looks"]
+    assert looks["sentence"].startswith(counted)
+    assert [(look["run"], look["command"]) for look in looks["looks"]] == [
+        ("a", "train"),
+        ("again-1", "eval"),
+        ("again-2", "eval"),
+    ]
+    assert reported(Path("outputs/searchqa/again-1"))["test_looks"] == looks
+    for format in ("table", "md", "html"):
+        assert counted in skillopt("gate-report", run, "--format", format).out
+    assert counted in skillopt("gate-report", run, "again-2").out
+
+
+def test_a_report_shows_what_an_evaluation_found() -> None:
+    run = finished_run(*SMALLEST)
+    targets = ("--targets", "simulated,simulated:other")
+    commands = {
+        "arms": ("eval", "--skill", run, "--arms", "none,seed", "--repeats", 2, "--lint"),
+        "targets": ("eval", "--skill", run, "--arms", "none,seed", *targets),
+        "pruned": ("prune", run, "--out", "short.md"),
+        "itself": ("aa", run),
+    }
+    said = {"itself": "accepts this skill against itself", "pruned": "blocks removed"}
+    for name, command in commands.items():
+        ended = skillopt(*command, "--run-id", name)
+        assert ended.code == 0, ended.err
+        folder = Path("outputs/searchqa", name)
+        document = reported(folder)
+        assert document["evaluation"] == loaded(folder, "eval_summary.json")
+        assert (document["run_id"], document["summary"]["status"]) == (name, "finished")
+        text = skillopt("gate-report", folder).out
+        page = parsed(skillopt("gate-report", folder, "--format", "html").out)
+        for shown in (text, text_of(page)):
+            assert said.get(name, "none -> seed") in shown, name
+            assert f"searchqa {name}" in shown
+    assert reported(run)["evaluation"] is None
+    assert "Lint" in skillopt("gate-report", "arms").out
+
+
+def test_a_report_shows_what_was_pruned_at_the_end_of_a_training() -> None:
+    folder = train(*SMALLEST, "--set", "optimizer.prune=true", run_id="short")
+    assert "## Pruning" in skillopt("gate-report", folder, "--format", "md").out
+    assert (
+        "## Pruning" not in skillopt("gate-report", finished_run(*SMALLEST), "--format", "md").out
+    )
+
+
+def test_the_steps_as_csv_have_the_numbers_of_the_history() -> None:
+    folders = {run: finished_run(*GATED, "--seed", "1", run_id=run) for run in ("a", "b")}
+    for given in (("--format", "csv"), ("--out", "steps.csv")):
+        told = skillopt("gate-report", *folders.values(), *given)
+        assert told.code == 0, told.err
+    text = Path("steps.csv").read_text(encoding="utf-8")
+    assert text == skillopt("gate-report", *folders.values(), "--format", "csv").out
+    rows = list(csv.DictReader(text.splitlines()))
+    steps = [(run, step) for run in folders for step in loaded(folders[run], "history.json")]
+    assert len(rows) == len(steps) > 4
+    saved = 0
+    for row, (run, step) in zip(rows, steps, strict=True):
+        assert row.pop("run") == run
+        shared = row.keys() & step.keys() - {"fixed", "broke"}
+        assert len(shared) > 18
+        for key in shared:
+            value = step[key]
+            flag = str(value).lower() if isinstance(value, bool) else None
+            assert row[key] == ("" if value is None else flag or str(value)), key
+        for key in ("fixed", "broke"):
+            wanted = "" if step["early_rejected"] or not step["gate_metric"] else len(step[key])
+            assert row[key] == str(wanted)
+        made = step["edit_apply_summary"]
+        applied = made and made["total"] - made["skipped"]
+        assert row["edits_applied"] == ("" if made is None else str(applied))
+        assert int(row["calls"]) == sum(spent["calls"] for spent in step["tokens"].values())
+        saved += int(row["rollouts_saved"])
+    summaries = [loaded(folder, "summary.json") for folder in folders.values()]
+    ends = sum(e["rollouts_saved"] for f in folders.values() for e in reported(f)["epochs"])
+    assert saved + ends == sum(summary["rollouts_saved"] for summary in summaries)
+
+
+def test_an_evaluation_has_no_steps_to_write() -> None:
+    ended = skillopt("eval", "searchqa", *SMALLEST, "--from-scratch", "--run-id", "e")
+    assert ended.code == 0, ended.err
+    told = refused(2, "gate-report", "e", "--format", "csv")
+    assert "has no steps" in told.error and "runs export e" in told.hint

@@ -7,19 +7,21 @@ from collections import Counter
 from itertools import cycle
 from pathlib import Path
 
-from skillopt_cli.compose.build import Order, composed
-from skillopt_cli.compose.settings import Wishes, settle
+import pytest
+
+from skillopt_cli.compose.build import open_session
+from skillopt_cli.compose.request import RunRequest
+from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.core.events import CallFailed, Role, StageStarted, Stamped
 from skillopt_cli.core.ledger import ledger_of
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import train_session
-from skillopt_cli.testing import EventLog
-from skillopt_cli.testing.model_server import ModelServer, Scripted, model_server
+from skillopt_cli.testing import EventLog, ModelServer, ScriptedResponse, run_model_server
 
 MODELS: dict[Role, str] = {"optimizer": "m1", "target": "m2"}
 
 
-def empty(prompt: int, completion: int) -> Scripted:
+def empty(prompt: int, completion: int) -> ScriptedResponse:
     """An answer of no use, with a bill."""
     message = {"role": "assistant", "content": ""}
     body = {
@@ -34,16 +36,16 @@ def empty(prompt: int, completion: int) -> Scripted:
             "total_tokens": prompt + completion,
         },
     }
-    return Scripted(200, body)
+    return ScriptedResponse(200, body)
 
 
 FAULTS = (
     empty(101, 0),
-    Scripted(503, {"error": {"message": "down"}}),
-    Scripted(200, "<html>not json</html>"),
-    Scripted(200, {"half": "an answer"}, action="drop"),
-    Scripted(429, {"error": {"message": "slow down"}}, {"retry-after": "0"}),
-    Scripted(action="hang"),
+    ScriptedResponse(503, {"error": {"message": "down"}}),
+    ScriptedResponse(200, "<html>not json</html>"),
+    ScriptedResponse(200, {"half": "an answer"}, action="drop"),
+    ScriptedResponse(429, {"error": {"message": "slow down"}}, {"retry-after": "0"}),
+    ScriptedResponse(action="hang"),
     empty(57, 3),
 )
 """What goes wrong as a stage begins, one after the other; beside the faults by chance."""
@@ -61,27 +63,29 @@ class Saboteur:
             self._server.script(next(self._faults))
 
 
-def order(server: ModelServer, log: EventLog) -> Order:
+def order(server: ModelServer, log: EventLog) -> RunRequest:
     flags = {f"model.{role}.name": name for role, name in MODELS.items()}
     settings = (
         "model.backend=openai_compatible",
         f"model.base_url={server.url}",
-        "model.timeout=0.5",
+        "model.timeout=10",
         "model.retry.base_seconds=0",
         "model.retry.max_attempts=8",
         "run.workers=4",
     )
-    config = settle(Wishes("searchqa", "tiny", None, flags, settings), {}).config
+    overrides = Overrides("searchqa", "tiny", flags=flags, assignments=settings)
+    config = settle(overrides, {}).config
     observers = [Subscriber("log", log), Subscriber("saboteur", Saboteur(server))]
-    return Order(config, {}, observers)
+    return RunRequest(config, {}, observers)
 
 
+@pytest.mark.slow
 def test_the_ledger_equals_the_servers_count(tmp_path: Path) -> None:
     log = EventLog()
     faults = {"rate_limit_rate": 0.05, "server_error_rate": 0.05, "malformed_rate": 0.2}
-    with model_server(tmp_path / "requests.jsonl", bodies=False, **faults) as server:
+    with run_model_server(tmp_path / "requests.jsonl", bodies=False, **faults) as server:
         (tmp_path / "run").mkdir()
-        with composed(tmp_path / "run", order(server, log)) as (session, _):
+        with open_session(tmp_path / "run", order(server, log)) as (session, _):
             assert asyncio.run(train_session(session)) == 0
         asked = server.requests()
     ledger = ledger_of(log.facts)

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import SMALLEST, TINY, refused, skillopt, train
+from command_line import SMALLEST, TINY, finished_run, refused, skillopt, train
 
 from skillopt_cli.store.lock import lock_run
 
@@ -121,7 +121,7 @@ def test_a_table_on_a_terminal_keeps_to_its_width() -> None:
 
 
 def test_runs_are_listed_with_status_scores_and_n() -> None:
-    first = train(*SMALLEST, run_id="a")
+    first = finished_run(*SMALLEST, run_id="a")
     assert skillopt("eval", "--skill", first / "best_skill.md", "--run-id", "e").code == 0
     shown = skillopt("runs", "list")
     lines = shown.out.splitlines()
@@ -160,8 +160,30 @@ def test_runs_are_sorted_by_time_or_score() -> None:
         assert None not in values and values == sorted(values)
 
 
+def test_a_training_that_ended_is_listed_by_its_summary() -> None:
+    folder = finished_run(*SMALLEST)
+    by_summary = skillopt("runs", "list", "--json").json
+    (folder / "summary.json").unlink()
+    assert skillopt("runs", "list", "--json").json == by_summary
+
+
+def test_what_was_logged_after_the_summary_is_listed() -> None:
+    folder = finished_run(*SMALLEST)
+    log, summary = folder / "events.jsonl", folder / "summary.json"
+    text = summary.read_text(encoding="utf-8")
+    for changed, shown in ((text.replace("finished", "failed"), "failed"), ("[]", "finished")):
+        summary.write_text(changed, encoding="utf-8")
+        (row,) = skillopt("runs", "list", "--json").json
+        assert row["status"] == shown
+    summary.write_text(text.replace("finished", "failed"), encoding="utf-8")
+    later = summary.stat().st_mtime_ns + 1
+    os.utime(log, ns=(later, later))
+    (row,) = skillopt("runs", "list", "--json").json
+    assert row["status"] == "finished"
+
+
 def test_a_run_that_was_killed_is_not_running() -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     log = folder / "events.jsonl"
     lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
     log.write_text("".join(lines[:-1]), encoding="utf-8")
@@ -179,7 +201,7 @@ def statuses(folder: Path) -> list[str]:
 
 
 def test_a_damaged_run_does_not_hide_the_others() -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     shutil.copytree(folder, folder.with_name("b"))
     (folder / "events.jsonl").write_text("no fact\n", encoding="utf-8")
     found = {row["run_id"]: row for row in skillopt("runs", "list", "--json").json}
@@ -197,7 +219,7 @@ def test_no_runs_is_said_on_stderr() -> None:
 
 
 def test_a_report_on_one_run_tells_each_step() -> None:
-    folder = train(*TINY)
+    folder = finished_run(*TINY)
     shown = skillopt("gate-report", folder)
     for number in range(1, 5):
         assert f"Step {number}  " in shown.out
@@ -208,7 +230,7 @@ def test_a_report_on_one_run_tells_each_step() -> None:
 
 
 def test_a_report_on_several_runs_sets_them_side_by_side() -> None:
-    first, second = train(*SMALLEST), train(*SMALLEST, "--seed", "1", run_id="b")
+    first, second = finished_run(*SMALLEST), finished_run(*SMALLEST, "--seed", "1", run_id="b")
     shown = skillopt("gate-report", first, second)
     assert shown.code == 0
     assert "a" in shown.out and "b" in shown.out
@@ -223,7 +245,7 @@ def test_a_run_or_skill_that_does_not_exist_is_named(command: str) -> None:
 
 
 def test_skills_are_compared_by_file_run_and_id() -> None:
-    folder = train(*TINY)
+    folder = finished_run(*TINY)
     by_file = skillopt(
         "diff-skills", folder / "skills/step_0000.md", folder / "best_skill.md", "--json"
     ).json
@@ -246,7 +268,7 @@ def test_a_difference_in_a_pipe_is_a_patch() -> None:
 
 
 def test_nothing_but_json_on_stdout() -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     for command in (
         ("config", "show"),
         ("benchmarks", "list"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -18,8 +19,9 @@ from plugin_folder import benchmark, install
 
 import skillopt_cli
 from skillopt_cli.cli.app import app
-from skillopt_cli.cli.running import display_style
-from skillopt_cli.compose.build import Order
+from skillopt_cli.cli.commands import COMMANDS, load_command
+from skillopt_cli.cli.execute import display_style
+from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.config import RunConfig
 
 PROGRAM = Path(sys.executable).with_name("skillopt")
@@ -40,7 +42,7 @@ PROGRAM = Path(sys.executable).with_name("skillopt")
         (
             ("train", "--seed", "x"),
             "`train.seed` (flag --seed) must be a whole number",
-            "Seed of shuffles",
+            "Random seed for",
         ),
         (("webui", "--port", "x"), "invalid value for `--port`", "`skillopt webui --help`"),
         (
@@ -65,6 +67,7 @@ def test_a_mistake_is_told_in_one_form(arguments: tuple[str, ...], error: str, h
     assert len(ended.err.splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_the_completion_of_another_shell_is_printed_as_the_hint_says() -> None:
     for shell, words in (("zsh", "#compdef skillopt"), ("fish", "complete --command skillopt")):
         asked = {**os.environ, "_SKILLOPT_COMPLETE": f"source_{shell}"}
@@ -79,7 +82,8 @@ def parameters(command: Any) -> Iterator[Any]:
 
 
 def test_arguments_are_named_in_capitals_and_values_of_options_in_brackets() -> None:
-    for parameter in parameters(typer.main.get_command(app)):
+    commands = [typer.main.get_command(app), *map(load_command, COMMANDS)]
+    for parameter in itertools.chain.from_iterable(map(parameters, commands)):
         if parameter.param_type_name == "argument":
             assert parameter.metavar, parameter.name
             assert parameter.metavar == parameter.metavar.upper()
@@ -228,7 +232,7 @@ def test_the_panel_is_for_terminals_that_can_draw_it(
     environment: dict[str, str], style: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert display_style(Order(RunConfig(), environment), as_json=False) == style
+    assert display_style(RunRequest(RunConfig(), environment), as_json=False) == style
 
 
 def test_colours_are_for_terminals() -> None:

@@ -39,7 +39,7 @@ def test_an_agent_reads_the_documents_of_its_task(tmp_path: Path) -> None:
         CONFIG % (json.dumps(sys.executable), json.dumps(str(program))), encoding="utf-8"
     )
     args = ("--split", "test", "--from-scratch", "--set", "env.limit=3", "--display", "none")
-    done = skillopt("eval", "officeqa", "--config", str(config), *args)
+    done = skillopt("eval", "officeqa", "--config", str(config), "--trust", *args)
     assert done.code == 0, done.err
     (folder,) = Path("outputs", "officeqa").iterdir()
     rows = (folder / "test" / "eval" / "results.jsonl").read_text(encoding="utf-8").splitlines()

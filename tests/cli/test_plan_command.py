@@ -9,25 +9,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import TINY, events, refused, skillopt
+from _pytest.mark.structures import ParameterSet
+from command_line import PUBLISHED, TINY, events, refused, skillopt
 from plugin_folder import benchmark, install
+
+from skillopt_cli.backends.chat.weights import BYTES
 
 JUDGE = "--set=model.judge.backend=simulated"
 SIMULATED = ("--set", "model.backend=simulated", "--set", "run.workers=24", "--display", "none")
 SIZES = (
     *SIMULATED,
+    *PUBLISHED,
     *("--set", "train.num_epochs=2", "--set", "train.batch_size=15", "--seed", "3"),
     *("--set", "optimizer.slow_update_samples=6", "--set", "evaluation.sel_env_num=30"),
     *("--set", "evaluation.test_env_num=30"),
 )
 SMALL = (
     *SIMULATED,
+    *PUBLISHED,
     *("--set", "train.num_epochs=2", "--set", "train.batch_size=8", "--set", "train.train_size=24"),
     *("--set", "optimizer.slow_update_samples=4", "--set", "evaluation.sel_env_num=16"),
     *("--set", "evaluation.test_env_num=16", "--set", "evaluation.early_reject=false"),
 )
 GATED = "optimizer.slow_update_gate_with_selection=true"
-CASES = [
+CASES: list[tuple[str, ...]] = [
     (),
     ("train.batch_size=20", "train.num_epochs=3"),
     ("train.accumulation=2",),
@@ -43,6 +48,17 @@ CASES = [
     ("evaluation.use_gate=false",),
     ("env.from_scratch=true", "evaluation.eval_no_skill=true"),
 ]
+
+
+QUICK = ((), ("train.accumulation=2",), (GATED,), ("evaluation.patience=1",))
+
+
+def matrix(*cases: tuple[str, ...]) -> list[ParameterSet]:
+    """The cases, all but the `QUICK` ones slow: each is a whole training."""
+    return [
+        pytest.param(case, id=" ".join(case), marks=() if case in QUICK else pytest.mark.slow)
+        for case in cases
+    ]
 
 
 def settings(case: tuple[str, ...]) -> list[str]:
@@ -127,11 +143,16 @@ def check(sizes: Sequence[str], *more: str) -> Trained:
     return true
 
 
-@pytest.mark.parametrize("case", CASES, ids=" ".join)
+@pytest.mark.parametrize("case", matrix(*CASES))
 def test_a_plan_that_is_told_what_is_true_is_within_five_percent(case: tuple[str, ...]) -> None:
     check(SIZES, *settings(case), "--set", "evaluation.early_reject=false")
 
 
+def test_so_it_is_for_a_small_run() -> None:
+    check(SMALL, "--seed", "1")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 4, 8, 9])
 @pytest.mark.parametrize(
     "case",
@@ -145,11 +166,18 @@ def test_so_it_is_for_other_seeds(case: tuple[str, ...], seed: int) -> None:
 @pytest.mark.parametrize(
     ("sizes", "seed", "case"),
     [
-        (SIZES, 21, "optimizer.lr_control_mode=autonomous"),
-        (SIZES, 22, "optimizer.use_slow_update=false"),
-        (SMALL, 5, "evaluation.use_gate=false"),
+        pytest.param(
+            *(SIZES, 23, "optimizer.lr_control_mode=autonomous"),
+            id="no rate",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *(SIZES, 13, "optimizer.use_slow_update=false"),
+            id="a text again",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(*(SMALL, 6, "evaluation.use_gate=false"), id="ungated"),
     ],
-    ids=["no rate", "a text again", "ungated"],
 )
 def test_so_it_is_where_a_candidate_is_no_new_text(
     sizes: Sequence[str], seed: int, case: str
@@ -164,13 +192,12 @@ def test_so_it_is_where_a_candidate_is_no_new_text(
 
 @pytest.mark.parametrize(
     "case",
-    [
+    matrix(
         *CASES[:4],
         ("optimizer.lr_control_mode=autonomous",),
         ("optimizer.longitudinal_pair_policy=changed",),
         ("evaluation.patience=1",),
-    ],
-    ids=" ".join,
+    ),
 )
 def test_otherwise_the_range_holds_what_it_takes(case: tuple[str, ...]) -> None:
     more = settings(case)
@@ -187,10 +214,82 @@ def test_the_range_holds_a_run_that_ends_early() -> None:
     assert plan["calls"]["low"] <= calls <= plan["calls"]["high"]
 
 
+SHORT = (
+    *SIMULATED,
+    *("--set", "train.batch_size=10", "--set", "train.train_size=30", "--epochs", "3"),
+    *("--set", "evaluation.sel_env_num=20", "--set", "evaluation.test_env_num=20", "--seed", "2"),
+)
+"""A training with the default preset, whose edits are verified."""
+VERIFIED: list[tuple[str, ...]] = [
+    (),
+    ("optimizer.check_passing=true", "optimizer.prune=true", "optimizer.verify_tasks=1"),
+    ("optimizer.verify=joint", "optimizer.rerun_solved=1"),
+    ("optimizer.reflect_rounds=3", "gradient.failure_only=false"),
+    ("optimizer.reflect_rounds=1", "evaluation.confirm_fraction=0.3", "evaluation.patience=2"),
+    ("optimizer.skill_update_mode=rewrite_from_suggestions", "gradient.minibatch_size=3"),
+    ("optimizer.lr_control_mode=none", "optimizer.merge=model"),
+    ("evaluation.gate_policy=pooled",),
+]
+
+
+@pytest.mark.parametrize("case", VERIFIED, ids=" ".join)
+def test_a_plan_like_a_verified_training_is_within_ten_percent(case: tuple[str, ...]) -> None:
+    true = trained(SHORT, *settings(case))
+    like, untold = (
+        planned(SHORT, *settings(case), *given) for given in (("--like", "a"), ("--epochs", "3"))
+    )
+    assert like["calls"]["point"] == pytest.approx(true.calls, rel=0.1)
+    known = [f"--{name.replace('_', '-')}={like['like'][name]}" for name in ("accuracy", "trials")]
+    for plan in (like, untold, planned(SHORT, *settings(case), *known)):
+        assert plan["calls"]["low"] <= true.calls <= plan["calls"]["high"]
+        assert plan["tokens"]["low"] <= true.tokens <= plan["tokens"]["high"]
+    assert like["likely_calls"] is None
+    assert untold["likely_calls"]["low"] < untold["likely_calls"]["high"]
+
+
+def test_a_verified_training_that_ends_early_is_planned_to_its_end() -> None:
+    ends = settings(("evaluation.patience=1",))
+    true = trained(SHORT, *ends)
+    assert events(Path("outputs/searchqa/a"), "stopped_early")
+    like, untold = planned(SHORT, *ends, "--like", "a"), planned(SHORT, *ends)
+    assert 0 < like["like"]["last_step"] < untold["steps"]
+    assert like["calls"]["point"] == pytest.approx(true.calls, rel=0.1)
+    assert untold["calls"]["low"] <= true.calls <= untold["calls"]["high"]
+    told = planned(SHORT, *ends, "--last-step", str(like["like"]["last_step"]))
+    assert told["steps"] == like["like"]["last_step"]
+
+
 def test_time_heeds_the_ceiling_of_calls_at_once() -> None:
     wide, narrow = planned(), planned(SIZES, "--max-concurrency", "1", "--latency", "3")
     assert narrow["seconds"]["point"] > 10 * wide["seconds"]["point"]
     assert narrow["seconds"]["point"] == pytest.approx(3 * narrow["calls"]["point"], rel=0.05)
+
+
+def test_a_plan_knows_how_fast_the_backends_of_this_machine_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended = skillopt("plan", "searchqa", *TINY)
+    assert "a call takes 0.01 s" in ended.out
+    waits = planned(SIZES, "--set", "model.simulated.latency_ms=500")
+    assert waits["assumed"]["latency_by_role"] == {"target": 0.51, "optimizer": 0.51}
+    monkeypatch.setattr("skillopt_cli.backends.chat.local._cores", lambda: 2)
+    demo = planned(("--preset", "demo", "--set", "model.judge.backend=simulated"))
+    assert demo["assumed"]["latency_by_role"] == {"target": 0.9}
+    # Two cores answer two texts at a time, whatever the number of workers.
+    assert demo["seconds"]["point"] == pytest.approx(0.45 * demo["rollouts"]["point"], rel=0.05)
+    mixed = skillopt("plan", "searchqa", "--preset", "demo", "--optimizer-backend", "simulated")
+    assert "a call of the optimizer takes 0.01 s, one of the target 0.9 s" in mixed.out
+
+
+def test_other_local_weights_are_slower_in_proportion_to_their_size(tmp_path: Path) -> None:
+    own = tmp_path / "own.gguf"
+    with own.open("wb") as file:
+        file.truncate(2 * BYTES)
+    speeds = [
+        planned(("--preset", "demo"), f"--set=model.local.model_path={path}")["assumed"]["latency"]
+        for path in ("", own)
+    ]
+    assert speeds == [0.9, 1.8]
 
 
 def test_a_plan_needs_neither_address_nor_key() -> None:
@@ -276,6 +375,21 @@ def test_a_resumed_run_says_what_is_left() -> None:
     assert "Plan:" not in again.err
 
 
+def test_pruning_counts_the_selection_split_for_each_block() -> None:
+    given = ("plan", "searchqa", *TINY)
+    assert "pruning" not in skillopt(*given).out
+    out = skillopt(*given, "--set", "optimizer.prune=true").out
+    assert "Pruning counts the blocks of the seed skill, and one for each edit." in out
+    assert "\n  pruning " in out
+    plain, pruning = (
+        planned(TINY, "--set", f"optimizer.prune={prune}")["rollouts"] for prune in (False, True)
+    )
+    assert pruning["by_stage"]["prune"]["high"] % 8 == 0
+    for end in ("point", "high"):
+        more = pruning["by_stage"]["prune"][end]
+        assert pruning[end] == pytest.approx(plain[end] + more)
+
+
 def test_a_tiny_selection_split_is_warned_of() -> None:
     told = "the selection split has only 8 tasks"
     assert told in skillopt("plan", "searchqa", *TINY).out
@@ -301,12 +415,14 @@ def test_a_long_seed_skill_is_warned_of(chars: int, told: str, in_folder: bool) 
     )
     prices = "--set=model.prices=[{model: t, input: 2, output: 8}]"
     warnings = skillopt("plan", "searchqa", *TINY, *named, "--json").json["warnings"]
-    said = f"the seed skill is long, about {told} tokens that every call reads"
-    assert [w for w in warnings if "seed skill" in w] == ([f"Warning: {said}"] if told else [])
+    said = f"characters, about {told} tokens that every call reads"
+    long = [w for w in warnings if "seed skill" in w]
+    assert [w.startswith("Warning: the seed skill is long: ") for w in long] == [True] * bool(told)
     if told:
+        assert long[0].endswith(said)
         priced = skillopt("plan", "searchqa", *TINY, *named, *remote, prices, "--json").json
         usd = "$0.0205" if told == "10,000" else "$0.50"
-        assert f"Warning: {said}: {usd} in each of the target" in priced["warnings"]
+        assert any(w.endswith(f"{said}: {usd} in each of the target") for w in priced["warnings"])
 
 
 def test_the_short_form_comes_first_and_never_on_stdout() -> None:
@@ -317,9 +433,10 @@ def test_the_short_form_comes_first_and_never_on_stdout() -> None:
     assert "Plan:" not in as_json.out + as_json.err
 
 
-def test_a_best_step_beyond_the_last_is_a_usage_error() -> None:
-    ended = refused(2, "plan", "searchqa", *TINY, "--best-step", "5")
-    assert ended.error == "error: --best-step 5 is beyond the last step, 4"
+@pytest.mark.parametrize("flag", ["--best-step", "--last-step"])
+def test_a_step_beyond_the_last_is_a_usage_error(flag: str) -> None:
+    ended = refused(2, "plan", "searchqa", *TINY, flag, "5")
+    assert ended.error == f"error: {flag} 5 is beyond the last step, 4"
 
 
 def test_a_gain_that_no_split_of_its_size_could_show_is_no_number() -> None:
@@ -327,14 +444,17 @@ def test_a_gain_that_no_split_of_its_size_could_show_is_no_number() -> None:
     assert (
         "The selection split has 8 tasks: one is 12.5 points; if two skills differ on 20%" in told
     )
-    assert told.count("no gain can be told from luck; if none is lost, one of 70 points can") == 1
+    assert (
+        told.count("no gain is distinguishable from chance; if none is lost, one of 70 points is")
+        == 1
+    )
     gains = planned()["smallest_gain"]["test"]
     assert gains["detectable"] is None
     assert gains["one_task"] < gains["without_loss"] < 0.25
     larger = planned(SIZES, "--set", "evaluation.test_env_num=60")["smallest_gain"]["test"]
     assert larger["without_loss"] < larger["detectable"] < 0.2
     few = skillopt("plan", "searchqa", *TINY, "--set", "evaluation.sel_env_num=4").out
-    assert "one is 25.0 points; no gain can be told from luck" in few
+    assert "one is 25.0 points; no gain is distinguishable from chance" in few
     assert "only 4 tasks: no gain can be counted on to show" in few
 
 
@@ -371,7 +491,15 @@ REFUSED = [
     ("sealqa", "--set", "env.search_mode=offline", *PICTURES[1:], JUDGE),
     ("searchqa", *SIMULATED, "--set", "optimizer.prompts_dir=nowhere"),
     ("searchqa", *SIMULATED, "--set", "run.executor=namespace"),
-    ("searchqa", *SIMULATED, "--skill-init", "mine", "--set", "env.editable=[notes.md]"),
+    (
+        "searchqa",
+        *SIMULATED,
+        *PUBLISHED,
+        "--skill-init",
+        "mine",
+        "--set",
+        "env.editable=[notes.md]",
+    ),
 ]
 
 

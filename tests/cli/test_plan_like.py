@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import SMALLEST, TINY, events, refused, skillopt, train
+from command_line import SMALLEST, TINY, events, finished_run, refused, skillopt, train
 
 FULL = ("--set", "evaluation.early_reject=false", "--display", "none")
 LARGE = (*FULL, "--preset", "tiny", "--epochs", "3", "--set", "train.train_size=30")
@@ -27,9 +27,9 @@ def tokens(folder: Path) -> int:
 
 
 def test_a_small_run_tells_what_a_large_one_takes() -> None:
-    train(*TINY, *FULL)
+    finished_run(*TINY, *FULL)
     untold, like = plan(*LARGE), plan(*LARGE, "--like", "a")
-    large = train(*LARGE, run_id="b")
+    large = finished_run(*LARGE, run_id="b")
     calls, read = len(events(large, "call_made")), tokens(large)
     # Later on more texts are no new ones, which a short run cannot tell.
     assert like["calls"]["point"] == pytest.approx(calls, rel=0.25)
@@ -43,18 +43,19 @@ def test_a_small_run_tells_what_a_large_one_takes() -> None:
 
 
 def test_early_rejection_is_taken_as_far_as_it_went() -> None:
-    folder = train(*TINY, "--display", "none")
+    folder = finished_run(*TINY, "--display", "none")
     document = plan(*TINY, "--like", folder)
     assert 0 < document["like"]["measured"] < 1
     calls = len(events(folder, "call_made"))
     assert document["calls"]["point"] == pytest.approx(calls, rel=0.05)
-    by_hand = ("--accuracy", document["like"]["accuracy"], "--best-step", 0, "--unchanged", 0)
-    told = plan(*TINY, *by_hand, "--measured", document["like"]["measured"])
+    names = ("accuracy", "best_step", "unchanged", "measured")
+    values = [(f"--{name.replace('_', '-')}", document["like"][name]) for name in names]
+    told = plan(*TINY, *(word for pair in values for word in pair))
     assert told["calls"]["point"] == pytest.approx(document["calls"]["point"])
 
 
 def test_what_is_told_by_hand_wins() -> None:
-    train(*TINY, *FULL)
+    finished_run(*TINY, *FULL)
     flags = ("--accuracy", "0.9", "--best-step", "3", "--unchanged", "0.5", "--latency", "7")
     document = plan(*TINY, *FULL, "--like", "a", *flags)
     told = ("accuracy", "best_step", "unchanged", "latency")
@@ -65,19 +66,30 @@ def test_what_is_told_by_hand_wins() -> None:
         "unchanged": 0.5,
         "measured": None,
         "latency": 7.0,
+        "latency_by_role": {"target": 7.0, "optimizer": 7.0},
+        "passing": None,
+        "last_step": None,
     }
     assert document["like"]["tokens"]["target"]["rollout"]["prompt"] > 0
     assert plan(*TINY)["like"] is None
 
 
 def test_one_line_says_what_was_taken() -> None:
-    folder = train(*TINY, *FULL)
+    folder = finished_run(*TINY, *FULL)
     out = skillopt("plan", "searchqa", *TINY, *FULL, "--like", "a").out
     (line,) = [line for line in out.splitlines() if line.startswith("Taken ")]
     assert line.startswith(f"Taken as likely from {folder} (4 steps): ")
     for words in ("train tasks are solved", "no new ones", "a call takes", "one of the target"):
         assert words in line
     assert "Assumed" not in out and "earlier run was" not in out
+
+
+def test_a_single_tested_text_is_spoken_of_as_one() -> None:
+    hopeless = (*TINY, *FULL, "--set", "model.simulated.right_rate=0")
+    finished_run(*hopeless, "--set", "optimizer.use_slow_update=false")
+    out = skillopt("plan", "searchqa", *hopeless, "--like", "a").out
+    assert "no step made a better skill" in out
+    assert " 1 text is tested" in out
 
 
 def test_a_run_that_may_go_on_tells_no_best_step() -> None:
@@ -89,7 +101,7 @@ def test_a_run_that_may_go_on_tells_no_best_step() -> None:
 
 
 def test_another_model_is_told_of() -> None:
-    train(*TINY, *FULL)
+    finished_run(*TINY, *FULL)
     other = ("--target-backend", "openai_compatible", "--target-model", "big")
     (warning,) = plan(*LARGE, *other, "--like", "a")["warnings"]
     assert warning == (
@@ -98,7 +110,7 @@ def test_another_model_is_told_of() -> None:
 
 
 def test_measured_tokens_make_measured_dollars() -> None:
-    train(*TINY, *FULL)
+    finished_run(*TINY, *FULL)
     named = ("--set", "model.backend=openai_compatible", "--target-model", "t")
     named += ("--optimizer-model", "o")
     prices = "model.prices=[{model: o, input: 0, output: 0}, {model: t, input: 1, output: 2}]"
@@ -133,7 +145,7 @@ def test_an_evaluation_tells_what_its_calls_took() -> None:
 
 def test_a_run_that_cannot_be_taken_is_a_usage_error() -> None:
     refused(2, "plan", "searchqa", *TINY, "--like", "nowhere")
-    folder = train(*SMALLEST, *FULL)
+    folder = finished_run(*SMALLEST, *FULL)
     other = refused(2, "plan", "docvqa", "--like", folder)
     assert other.error == f"error: the run {folder} is one of `searchqa`, not of `docvqa`"
     (folder / "events.jsonl").write_text("", encoding="utf-8")

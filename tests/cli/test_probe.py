@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import TINY, refused, skillopt
 
-from skillopt_cli.testing.model_server import ModelServer, Scripted, model_server
+from skillopt_cli.testing import ModelServer, ScriptedResponse
 
 CANARY = "sk-canary-3f9a7c51d2e84b60"
 PROBE = ("backends", "list", "--probe")
@@ -20,21 +19,9 @@ REMOTE = (
 )
 
 
-@pytest.fixture(scope="module")
-def shared_server() -> Iterator[ModelServer]:
-    with model_server() as running:
-        yield running
-
-
-@pytest.fixture
-def server(shared_server: ModelServer) -> ModelServer:
-    shared_server.log.write_text("", encoding="utf-8")
-    return shared_server
-
-
-def said(content: str, **more: Any) -> Scripted:
+def said(content: str, **more: Any) -> ScriptedResponse:
     choice = {"index": 0, "finish_reason": "stop", "message": {"content": content}, **more}
-    return Scripted(200, {"choices": [choice]})
+    return ScriptedResponse(200, {"choices": [choice]})
 
 
 def by_role(*arguments: object, code: int = 0, **variables: str) -> dict[str, dict[str, Any]]:
@@ -84,7 +71,7 @@ def test_unknown_usage_is_not_zero(server: ModelServer) -> None:
 @pytest.mark.parametrize(
     ("scripted", "role", "kind", "words"),
     [
-        ((Scripted(401, {"error": {"message": "no"}}),), "optimizer", "AuthFailed", "401"),
+        ((ScriptedResponse(401, {"error": {"message": "no"}}),), "optimizer", "AuthFailed", "401"),
         ((said("{}"),), "optimizer", "UnusableAnswer", "edits: Field required"),
         ((said("I would rather not"),), "optimizer", "UnusableAnswer", "it holds no JSON object"),
         (
@@ -94,13 +81,13 @@ def test_unknown_usage_is_not_zero(server: ModelServer) -> None:
             "it was cut at max_completion_tokens",
         ),
         (
-            (said('{"edits": []}'), Scripted(404, {"error": {"code": "model_not_found"}})),
+            (said('{"edits": []}'), ScriptedResponse(404, {"error": {"code": "model_not_found"}})),
             "target",
             "UnknownModel",
             "`t`",
         ),
         (
-            (said('{"edits": []}'), *[Scripted(500, "down")] * 3),
+            (said('{"edits": []}'), *[ScriptedResponse(500, "down")] * 3),
             "target",
             "ServerFailed",
             "500",
@@ -108,7 +95,7 @@ def test_unknown_usage_is_not_zero(server: ModelServer) -> None:
     ],
 )
 def test_a_role_that_fails_says_why_and_the_other_is_asked_all_the_same(
-    server: ModelServer, scripted: tuple[Scripted, ...], role: str, kind: str, words: str
+    server: ModelServer, scripted: tuple[ScriptedResponse, ...], role: str, kind: str, words: str
 ) -> None:
     server.script(*scripted)
     found = by_role(*REMOTE, code=4, OPENAI_BASE_URL=server.url, OPENAI_API_KEY=CANARY)
@@ -132,6 +119,9 @@ def test_a_role_without_an_endpoint_does_not_hide_the_other() -> None:
     assert found["target"]["read"] == "Paris"
     assert found["optimizer"]["kind"] == "ConfigError"
     assert "no model endpoint is configured for the optimizer" in found["optimizer"]["error"]
+    ended = skillopt("backends", "list", "--probe", "--target-backend", "simulated")
+    assert ended.code == 2
+    assert "  not set up: no model endpoint is configured for the optimizer\n" in ended.out
 
 
 NAMED = ("--optimizer-model", "o", "--target-model", "t")
@@ -168,9 +158,13 @@ def test_settings_are_those_of_a_run() -> None:
 
 
 def test_a_key_that_a_server_echoes_is_not_shown(server: ModelServer) -> None:
-    server.script(said(f"the key is {CANARY}"), Scripted(401, {"error": {"message": CANARY}}))
+    server.script(
+        said(f"the key is {CANARY}"), ScriptedResponse(401, {"error": {"message": CANARY}})
+    )
     for flags in ((), ("--json",)):
-        server.script(said(f"the key is {CANARY}"), Scripted(401, {"error": {"message": CANARY}}))
+        server.script(
+            said(f"the key is {CANARY}"), ScriptedResponse(401, {"error": {"message": CANARY}})
+        )
         variables = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": CANARY}
         ended = skillopt(*PROBE, *REMOTE, *flags, **variables)
         assert ended.code == 4
@@ -180,3 +174,15 @@ def test_a_key_that_a_server_echoes_is_not_shown(server: ModelServer) -> None:
 def test_nothing_is_written() -> None:
     skillopt(*PROBE, *TINY)
     assert list(Path().iterdir()) == []
+
+
+def test_a_program_that_fails_is_to_be_tried_by_hand() -> None:
+    agent = Path("agent").absolute()
+    agent.write_text("#!/bin/sh\necho there is no SKILL.md >&2\nexit 1\n", encoding="utf-8")
+    agent.chmod(0o755)
+    program = ("--set", "model.target.backend=command", "--set", f"model.command.argv={agent}")
+    ended = skillopt("doctor", "searchqa", *TINY, *program, "--probe", "--json")
+    (row,) = [row for row in ended.json["checks"] if row["name"] == "target answers"]
+    assert row["state"] == "failing" and "there is no SKILL.md" in row["what"]
+    assert row["fix"].startswith("run the program by hand, ")
+    assert "`model.command.skill_file`" in row["fix"]

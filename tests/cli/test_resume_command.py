@@ -7,13 +7,23 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import SMALLEST, TINY, calls, events, outcome, refused, skillopt, train
+from command_line import (
+    SMALLEST,
+    TINY,
+    calls,
+    events,
+    finished_run,
+    outcome,
+    refused,
+    skillopt,
+    train,
+)
 
 from skillopt_cli.store.lock import lock_run
 
 
 def test_a_finished_run_makes_no_call_and_says_its_result_again() -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     before = (folder / "events.jsonl").read_bytes()
     for name in (str(folder), "a"):
         ended = skillopt("resume", name)
@@ -24,18 +34,31 @@ def test_a_finished_run_makes_no_call_and_says_its_result_again() -> None:
     assert skillopt("resume", folder, "--json").json["summary"]["run_id"] == "a"
 
 
+def test_settings_that_an_earlier_version_did_not_know_are_those_it_trained_with() -> None:
+    folder = finished_run(*SMALLEST)
+    config = folder / "config.yaml"
+    lines = config.read_text(encoding="utf-8").splitlines(keepends=True)
+    newer = ("verify", "merge", "reflect_rounds", "rerun_solved", "gate_policy", "failure_only")
+    kept = [line for line in lines if line.strip().partition(":")[0] not in newer]
+    assert len(kept) == len(lines) - len(newer)
+    config.write_text("".join(kept), encoding="utf-8")
+    ended = skillopt("resume", folder)
+    assert ended.code == 0, ended.err
+    assert "nothing to do" in ended.err
+
+
 @pytest.mark.parametrize(
     ("change", "line"),
     [
         (("--set", "evaluation.gate_metric=soft"), "evaluation.gate_metric"),
         (("--target-model", "other"), "model.target.name"),
         (("--epochs", "3"), "train.num_epochs: 1 -> 3"),
-        (("--skill-init", "other.md"), "env.skill_init"),
+        (("--skill-init", "other.md"), "seed skill is another one"),
     ],
 )
 def test_a_changed_condition_is_refused_with_a_list(change: tuple[str, str], line: str) -> None:
     Path("other.md").write_text("# Other\n\nAnswer.\n", encoding="utf-8")
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     ended = skillopt("resume", folder, *change)
     assert ended.code == 2
@@ -45,7 +68,7 @@ def test_a_changed_condition_is_refused_with_a_list(change: tuple[str, str], lin
 
 
 def test_drift_that_is_allowed_goes_on_and_is_recorded() -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     paid = calls(folder)
     ended = skillopt("resume", folder, "--epochs", "2", "--allow-drift")
     assert ended.code == 0, ended.err
@@ -62,14 +85,14 @@ def test_drift_that_is_allowed_goes_on_and_is_recorded() -> None:
 
 
 def test_settings_of_this_machine_may_change_freely() -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     ended = skillopt("resume", folder, "--workers", "1", "--set", "run.max_concurrency=2")
     assert ended.code == 0
     assert "nothing to do" in ended.err
 
 
 def test_a_run_that_failed_is_taken_up_where_it_stopped() -> None:
-    whole = train(*TINY, run_id="whole")
+    whole = finished_run(*TINY, run_id="whole")
     failing = ("--set", "model.simulated.auth_failure=true")
     assert skillopt("train", "searchqa", *TINY, *failing, "--run-id", "a").code == 4
     folder = Path("outputs/searchqa/a")
@@ -104,7 +127,7 @@ def test_where_the_data_lies_does_not_matter() -> None:
 
 
 def test_a_folder_in_use_names_the_process_and_is_left_alone() -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (folder / "events.jsonl").write_text("".join(lines[:-1]), encoding="utf-8")
     (folder / "summary.json").unlink()
@@ -119,7 +142,7 @@ def test_a_folder_in_use_names_the_process_and_is_left_alone() -> None:
 @pytest.mark.parametrize("flag", [("--preset", "tiny"), ("--config", "c.yaml")])
 def test_a_resumed_run_keeps_its_configuration(flag: tuple[str, str]) -> None:
     Path("c.yaml").touch()
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     ended = refused(2, "resume", folder, *flag)
     assert "--set" in ended.hint
 

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import SMALLEST, TINY, refused, rows, skillopt, train
+from command_line import SMALLEST, TINY, finished_run, refused, rows, skillopt, train
 
-from skillopt_cli.testing.model_server import ModelServer, model_server
+from skillopt_cli.testing import ModelServer
 
 QUICK = ("--set", "model.retry.base_seconds=0")
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[ModelServer]:
-    with model_server(tmp_path / "requests.jsonl") as running:
-        yield running
 
 
 def by_variables(server: ModelServer) -> dict[str, str]:
@@ -62,7 +55,7 @@ def test_the_whole_chain_stands_in_config_show(server: ModelServer) -> None:
 
 
 def test_resume_heeds_variables_as_a_first_start_does() -> None:
-    folder = train(*SMALLEST)
+    folder = finished_run(*SMALLEST)
     lacking = refused(2, "resume", folder, TARGET_BACKEND="claude_chat")
     assert "no key" in lacking.error
     assert "environment TARGET_BACKEND" in lacking.error
@@ -78,7 +71,7 @@ def test_resume_heeds_variables_as_a_first_start_does() -> None:
     [
         ({"TARGET_BACKEND": "openai_chat", "TARGET_DEPLOYMENT": "m"}, "endpoint"),
         ({"TARGET_BACKEND": "claude_chat", "TARGET_DEPLOYMENT": "m"}, "key"),
-        ({"TARGET_BACKEND": "qwen_chat"}, "model"),
+        ({"TARGET_BACKEND": "openai_compatible", "OPENAI_API_KEY": "k"}, "model"),
         ({"TARGET_BACKEND": "qwen", "TARGET_DEPLOYMENT": "m"}, "no backend `qwen`"),
     ],
 )

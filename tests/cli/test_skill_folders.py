@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Ended, events, refused, skillopt
+from command_line import PUBLISHED, Ended, events, refused, skillopt
 from plugin_folder import install
 
 SKILL = """---
@@ -124,6 +124,7 @@ def order(*arguments: object, epochs: int = 1, run_id: str = "a") -> Ended:
         *("--set", f"model.command.argv={Path('agent.py').absolute()} {{skill}}"),
         *("--set", "optimizer.use_meta_skill=false", "--workers", 2),
         *("--set", "evaluation.eval_test=false"),
+        *PUBLISHED,
         *arguments,
         PATH=os.environ["PATH"],
     )
@@ -154,6 +155,7 @@ def asked(name: str) -> list[tuple[str, str, dict[str, Any]]]:
     ]
 
 
+@pytest.mark.slow
 def test_the_agent_runs_the_script_as_it_was_trained() -> None:
     ended = order(*EDITABLE, "--set", "evaluation.eval_test=true")
     assert ended.code == 0, ended.err
@@ -228,10 +230,14 @@ def test_a_good_edit_survives_a_broken_one() -> None:
     assert b"upper" in tree(run / "best_skill")["scripts/say.py"][0]
 
 
-def test_guidance_keeps_the_files_and_a_run_taken_up_comes_to_the_same() -> None:
+@pytest.mark.slow
+def test_an_edit_leaves_the_other_files_and_a_run_taken_up_comes_to_the_same() -> None:
+    seed = tree(Path("mine"))
     whole = train(*EDITABLE, epochs=2, run_id="whole")
     best = tree(whole / "best_skill")
-    assert b"SLOW_UPDATE" in best["SKILL.md"][0] and b"upper" in best["scripts/say.py"][0]
+    assert [name for name in seed if best[name] != seed[name]] == ["scripts/say.py"]
+    assert b"upper" in best["scripts/say.py"][0]
+    assert tree(whole / "skills/best_skill") == tree(whole / "best_skill")
 
     capped = order(*EDITABLE, "--max-rollouts", 4, epochs=2, run_id="cut")
     assert capped.code == 5, capped.err
@@ -255,6 +261,7 @@ def test_a_changed_file_of_the_seed_is_a_changed_condition() -> None:
     assert "seed skill is another one" in refusal.err
 
 
+@pytest.mark.slow
 def test_a_run_of_a_folder_is_evaluated_and_compared_file_by_file() -> None:
     run = train(*EDITABLE, "--set", "optimizer.use_slow_update=false")
     path = {"PATH": os.environ["PATH"]}

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from command_line import skillopt
 
-from skillopt_cli.backends.local import SPEC as LOCAL
+from skillopt_cli.backends.chat.local import SPEC as LOCAL
 from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),
     pytest.mark.skipif(bool(LOCAL.missing({})), reason="needs the extra `local`"),
 ]
 

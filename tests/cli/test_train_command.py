@@ -34,7 +34,11 @@ def test_a_tiny_run_leaves_the_documented_folder_and_says_what_it_came_to() -> N
     assert {path.name for path in folder.iterdir()} >= DOCUMENTED
     lines = ended.out.splitlines()
     assert lines[0] == f"best skill: {folder / 'best_skill.md'}"
-    assert lines[1].startswith("selection: ") and lines[1].endswith("(n=8)")
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    scores = ("baseline_gate_score", "best_gate_score", "best_gate_score_expected")
+    base, best, expected = (f"{summary[name]:.2f}" for name in scores)
+    assert base < expected < best
+    assert lines[1] == f"selection: {base} -> {best} (n=8), on fresh tasks about {expected}"
     assert lines[2].startswith("test: seed ") and "best" in lines[2] and "(n=12)" in lines[2]
     assert "[Step 4/4] Gate: " in ended.err
     said = [line.partition(":")[0] for line in ended.err.splitlines()]
@@ -66,7 +70,6 @@ def test_an_existing_run_is_not_written_to() -> None:
         (2, ("--skill-init", "typo.md")),
         (2, ("--target-backend", "nothing")),
         (3, ("--split-dir", "gone")),
-        (3, ("--set", "train.train_size=1000")),
         (3, ("--skill-init", "empty.md")),
         (2, ("--set", "model.target.api_key_env=UNSET_API_KEY")),
     ],
@@ -201,9 +204,13 @@ def test_result_lines_name_the_score_and_are_those_of_the_gate(
 ) -> None:
     ended = skillopt("train", "searchqa", *TINY, "--run-id", "a", *gate_by(metric))
     summary = json.loads(Path("outputs/searchqa/a/summary.json").read_text(encoding="utf-8"))
-    _, selection, tests = ended.out.splitlines()
+    _, selection, tests, verdict = ended.out.splitlines()
+    assert verdict == summary["verdict"]["sentence"]
     base, best = summary["baseline_gate_score"], summary["best_gate_score"]
-    assert selection == f"selection{val}: {base:.2f} -> {best:.2f} (n=8)"
+    expected = summary["best_gate_score_expected"]
+    assert (expected is None) == (metric == "mixed")
+    fresh = "" if expected is None else f", on fresh tasks about {expected:.2f}"
+    assert selection == f"selection{val}: {base:.2f} -> {best:.2f} (n=8){fresh}"
     kind = "soft" if metric == "soft" else "hard"
     assert tests.startswith(f"test{test}: seed {summary[f'baseline_test_{kind}']:.2f} (n=12), ")
 

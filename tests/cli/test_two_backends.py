@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from command_line import SMALLEST, TINY, Ended, events, outcome, refused, skillopt
 
-from skillopt_cli.testing.model_server import ModelServer, Scripted, model_server
+from skillopt_cli.testing import ModelServer, ScriptedResponse
 
 OPTIMIZER_KEY = "sk-ant-key-of-optimizer"
 TARGET_KEY = "key-of-target"
 FAST = ("--set", "model.retry.base_seconds=0")
 ROLES = ("--optimizer-backend", "claude_chat", "--target-backend", "openai_compatible")
 NAMES = ("--optimizer-model", "claude-x", "--target-model", "small")
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[ModelServer]:
-    with model_server(tmp_path / "requests.jsonl") as running:
-        yield running
 
 
 def run(server: ModelServer, *more: object, run_id: str = "a", **variables: str) -> Ended:
@@ -100,7 +92,7 @@ def test_skills_are_those_of_the_model_in_process_and_calls_those_the_server_cou
 
 
 def test_keys_of_both_stay_out_of_the_run_folder(server: ModelServer) -> None:
-    server.script(Scripted(500, {"error": {"message": f"{OPTIMIZER_KEY} {TARGET_KEY}"}}))
+    server.script(ScriptedResponse(500, {"error": {"message": f"{OPTIMIZER_KEY} {TARGET_KEY}"}}))
     ended = run(server)
     assert ended.code == 0, ended.err
     files = [p for p in Path("outputs").rglob("*") if p.is_file()]
@@ -110,7 +102,7 @@ def test_keys_of_both_stay_out_of_the_run_folder(server: ModelServer) -> None:
 
 
 def test_a_resume_asks_the_same_models(server: ModelServer) -> None:
-    server.script(Scripted(401, {"error": {"message": "expired"}}))
+    server.script(ScriptedResponse(401, {"error": {"message": "expired"}}))
     ended = run(server)
     assert ended.code == 4
     assert "refused the key" in ended.error

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command_line import SMALLEST, TINY, calls, outcome, skillopt
 
-from skillopt_cli.testing.model_server import ModelServer, Scripted, model_server
+from skillopt_cli.testing import ModelServer, ScriptedResponse, run_model_server
 
 REMOTE = ("--set", "model.backend=openai_compatible", "--set", "model.retry.base_seconds=0")
 KEYS = {
@@ -19,19 +18,13 @@ KEYS = {
 }
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[ModelServer]:
-    with model_server(tmp_path / "requests.jsonl") as running:
-        yield running
-
-
 def asked(server: ModelServer) -> Counter[tuple[str, str]]:
     """How often each pair of model and key was seen."""
     return Counter((r["model"], r["authorization"]) for r in server.requests())
 
 
 def test_each_role_has_its_own_model_address_and_key(server: ModelServer, tmp_path: Path) -> None:
-    with model_server(tmp_path / "other.jsonl") as other:
+    with run_model_server(tmp_path / "other.jsonl") as other:
         ended = skillopt(
             *("train", "searchqa", *TINY, *REMOTE, "--run-id", "a"),
             *("--optimizer-model", "m1", "--target-model", "m2"),
@@ -132,7 +125,7 @@ def test_a_remote_run_decides_as_the_same_model_in_process_does(server: ModelSer
 def test_a_model_that_cannot_be_used_is_told_before_anything_is_spent(
     server: ModelServer, status: int, body: dict[str, object], word: str
 ) -> None:
-    server.script(Scripted(status, body))
+    server.script(ScriptedResponse(status, body))
     ended = skillopt(
         "train",
         "searchqa",

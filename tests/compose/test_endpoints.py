@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from skillopt_cli.compose.endpoints import SPECIAL, backend_name
-from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.compose.endpoints import SPECIAL, backend_name, own_settings
+from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.config.layers import Resolved
 from skillopt_cli.config.model_section import RoleConfig
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.plugins import BACKENDS, load_backend, names
 
-SHOW = Wishes("searchqa", roles=())
-RUN = Wishes("searchqa")
+SHOW = Overrides("searchqa", roles=())
+RUN = Overrides("searchqa")
 
 
-def settled(wishes: Wishes = SHOW, **variables: str) -> Resolved:
-    return settle(wishes, variables)
+def settled(overrides: Overrides = SHOW, **variables: str) -> Resolved:
+    return settle(overrides, variables)
 
 
-def refused(wishes: Wishes = RUN, **variables: str) -> ConfigError:
+def refused(overrides: Overrides = RUN, **variables: str) -> ConfigError:
     with pytest.raises(ConfigError) as caught:
-        settle(wishes, variables)
+        settle(overrides, variables)
     assert "\n" not in caught.value.message
     assert not caught.value.message.endswith(".")
     assert caught.value.hint
@@ -79,8 +79,8 @@ def test_the_variable_that_decided_is_the_source() -> None:
 
 def test_a_file_that_names_a_backend_is_not_moved_to_azure() -> None:
     Path("my.yaml").write_text("model: {backend: qwen_chat}\n", encoding="utf-8")
-    wishes = replace(SHOW, config=Path("my.yaml"))
-    found = settled(wishes, AZURE_OPENAI_ENDPOINT="https://a")
+    overrides = replace(SHOW, config=Path("my.yaml"))
+    found = settled(overrides, AZURE_OPENAI_ENDPOINT="https://a")
     assert backends(found) == ("qwen_chat", "qwen_chat")
     assert found.config.model.target.base_url is None
 
@@ -100,13 +100,43 @@ def test_the_model_may_be_named_by_the_deployment_variable() -> None:
 
 
 @pytest.mark.parametrize(
+    ("backend", "model"), [("qwen_chat", "Qwen/Qwen3.5-4B"), ("minimax_chat", "MiniMax-M3")]
+)
+def test_a_backend_with_a_model_of_its_own_needs_no_name(backend: str, model: str) -> None:
+    found = settled(TARGET_BACKEND=backend, MINIMAX_API_KEY="k")
+    assert found.config.model.target.name == model
+    assert found.sources["model.target.name"] == f"default of {backend}"
+    assert found.config.model.optimizer.name is None
+    assert found.config.model.judge.name is None
+    named = settled(TARGET_BACKEND=backend, MINIMAX_API_KEY="k", TARGET_DEPLOYMENT="mine")
+    assert named.config.model.target.name == "mine"
+    path = Path("my.yaml")
+    path.write_text("model: {target: {name: mine}}\n", encoding="utf-8")
+    by_file = settled(replace(SHOW, config=path), TARGET_BACKEND=backend, MINIMAX_API_KEY="k")
+    assert by_file.config.model.target.name == "mine"
+
+
+def test_a_judge_takes_its_own_backends_model_only_where_it_has_a_backend() -> None:
+    own = settled(JUDGE_BACKEND="minimax_chat", OPTIMIZER_BACKEND="qwen_chat", MINIMAX_API_KEY="k")
+    assert own.config.model.judge.name == "MiniMax-M3"
+    overrides = replace(SHOW, assignments=("model.judge.temperature=0",))
+    shared = settled(overrides, OPTIMIZER_BACKEND="qwen_chat")
+    assert shared.config.model.judge.name is None
+    assert own_settings(shared.config, "judge").name == "Qwen/Qwen3.5-4B"
+
+
+@pytest.mark.parametrize(
     ("variables", "lacking", "hint"),
     [
         ({"OPTIMIZER_BACKEND": "openai_chat"}, "endpoint", "AZURE_OPENAI_ENDPOINT"),
         ({"OPTIMIZER_BACKEND": "openai_compatible"}, "endpoint", "OPENAI_COMPATIBLE_BASE_URL"),
         ({"OPTIMIZER_BACKEND": "claude_chat"}, "key", "ANTHROPIC_API_KEY"),
         ({"OPTIMIZER_BACKEND": "minimax_chat"}, "key", "MINIMAX_API_KEY"),
-        ({"OPTIMIZER_BACKEND": "qwen_chat"}, "model", "`model.optimizer.name=NAME`"),
+        (
+            {"OPTIMIZER_BACKEND": "openai_compatible", "OPENAI_API_KEY": "k"},
+            "model",
+            "`model.optimizer.name=NAME`",
+        ),
         (
             {"OPTIMIZER_BACKEND": "claude_chat", "ANTHROPIC_API_KEY": "k"},
             "model",
@@ -139,7 +169,7 @@ def test_nothing_at_all_points_to_the_demo() -> None:
 
 
 def test_the_demo_has_a_judge_where_a_benchmark_wants_one() -> None:
-    demo = Wishes("sealqa", "demo", assignments=("env.search_mode=given",))
+    demo = Overrides("sealqa", "demo", assignments=("env.search_mode=given",))
     assert backend_name(settled(demo).config, "judge") == "simulated"
     own = replace(demo, assignments=(*demo.assignments, "model.judge.backend=rules"))
     assert refused(own).message == "backend `rules` cannot be the judge, which this benchmark needs"
@@ -159,7 +189,7 @@ def test_a_backend_that_cannot_play_a_role_is_told_before_what_it_lacks() -> Non
 
 
 def test_a_backend_that_cannot_judge_is_told_with_the_setting_of_the_judge() -> None:
-    judged = Wishes("babyvision", roles=("optimizer", "target", "judge"))
+    judged = Overrides("babyvision", roles=("optimizer", "target", "judge"))
     error = refused(judged, OPTIMIZER_BACKEND="rules", TARGET_BACKEND="simulated")
     assert error.message == "backend `rules` cannot be the judge, which this benchmark needs"
     assert "`model.judge.backend=NAME`" in error.hint
@@ -229,10 +259,10 @@ def test_numbers_in_variables_are_read_as_in_yaml_and_texts_are_kept() -> None:
 
 
 def test_a_roles_own_setting_without_effect_is_refused_with_those_that_heed_it() -> None:
-    wishes = replace(
+    overrides = replace(
         SHOW, assignments=("model.target.region=cn_zh",), flags={"model.backend": COMPATIBLE}
     )
-    error = refused(wishes)
+    error = refused(overrides)
     assert error.message == (
         "`model.target.region` (flag --set) has no effect with the backend `openai_compatible`"
     )
@@ -241,9 +271,9 @@ def test_a_roles_own_setting_without_effect_is_refused_with_those_that_heed_it()
 
 def test_a_shared_setting_needs_one_role_that_heeds_it() -> None:
     Path("my.yaml").write_text("model: {thinking: enabled}\n", encoding="utf-8")
-    wishes = replace(SHOW, config=Path("my.yaml"))
-    settled(wishes, TARGET_BACKEND="qwen_chat")
-    error = refused(wishes, TARGET_BACKEND="simulated")
+    overrides = replace(SHOW, config=Path("my.yaml"))
+    settled(overrides, TARGET_BACKEND="qwen_chat")
+    error = refused(overrides, TARGET_BACKEND="simulated")
     assert error.message.startswith("`model.thinking` (my.yaml) has no effect with the backend")
     assert "`openai_compatible` or `simulated`" in error.message
 

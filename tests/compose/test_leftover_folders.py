@@ -8,14 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from skillopt_cli.compose.housing import clear_leftovers
-from skillopt_cli.core.temporary import maker, own_prefix
+from skillopt_cli.compose.executors import clear_leftovers
+from skillopt_cli.executors.workspaces import owner_pid, temp_prefix
 
 MAKES_ONE = """
 import sys, tempfile
 from pathlib import Path
-from skillopt_cli.core.temporary import own_prefix
-with tempfile.TemporaryDirectory(prefix=own_prefix(), dir=sys.argv[1]) as folder:
+from skillopt_cli.executors.workspaces import temp_prefix
+with tempfile.TemporaryDirectory(prefix=temp_prefix(), dir=sys.argv[1]) as folder:
     cache = Path(folder, "attempt", "cache")
     cache.mkdir(parents=True)
     Path(cache, "file").touch()
@@ -48,7 +48,7 @@ def test_what_a_killed_process_left_is_removed_and_what_a_live_one_holds_stays(
     other = tmp_path / "skillopt-notes"
     other.mkdir()
     (tmp_path / "precious").mkdir()
-    link = tmp_path / own_prefix().replace(str(os.getpid()), str(dead.pid))
+    link = tmp_path / temp_prefix().replace(str(os.getpid()), str(dead.pid))
     link.symlink_to(tmp_path / "precious")
 
     clear_leftovers(tmp_path)
@@ -66,6 +66,6 @@ def test_what_a_killed_process_left_is_removed_and_what_a_live_one_holds_stays(
 
 
 def test_names_tell_their_maker() -> None:
-    assert maker(f"{own_prefix()}abc") == os.getpid()
-    assert maker("skillopt-abc") is None
-    assert maker(f"skillopt-{os.getpid()}-00000000-abc") is None
+    assert owner_pid(f"{temp_prefix()}abc") == os.getpid()
+    assert owner_pid("skillopt-abc") is None
+    assert owner_pid(f"skillopt-{os.getpid()}-00000000-abc") is None

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillopt_cli.compose.endpoints import ROLES, effective
-from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.config.layers import Resolved
 from skillopt_cli.core.events import Role
 
@@ -31,8 +31,8 @@ class Said:
     def settled(self, backend: str) -> Resolved:
         model = {"backend": backend, **self.shared, **self.own}
         Path("my.yaml").write_text(json.dumps({"model": model}), encoding="utf-8")
-        wishes = Wishes("searchqa", config=Path("my.yaml"), assignments=self.flags, roles=())
-        return settle(wishes, self.variables)
+        overrides = Overrides("searchqa", config=Path("my.yaml"), assignments=self.flags, roles=())
+        return settle(overrides, self.variables)
 
 
 @dataclass(frozen=True)
@@ -134,13 +134,15 @@ def test_each_level_gives_way_to_those_above_it(strongest: int) -> None:
 
 
 def test_a_preset_and_a_benchmarks_file_are_yaml_of_lesser_strength() -> None:
-    wishes = Wishes("searchqa", preset="demo", roles=())
-    assert settle(wishes, {}).config.model.target.backend == "local"
-    found = settle(wishes, {"TARGET_BACKEND": "qwen_chat"})
+    overrides = Overrides("searchqa", preset="demo", roles=())
+    assert settle(overrides, {}).config.model.target.backend == "local"
+    found = settle(overrides, {"TARGET_BACKEND": "qwen_chat"})
     assert found.config.model.target.backend == "qwen_chat"
     assert found.sources["model.target.backend"] == "environment TARGET_BACKEND"
     assert found.config.model.optimizer.backend == "rules"
-    flagged = Wishes("searchqa", preset="demo", assignments=["model.backend=simulated"], roles=())
+    flagged = Overrides(
+        "searchqa", preset="demo", assignments=["model.backend=simulated"], roles=()
+    )
     found = settle(flagged, {"TARGET_BACKEND": "qwen_chat"})
     assert found.config.model.backend == "simulated"
     assert found.config.model.target.backend is None
@@ -158,7 +160,7 @@ def test_a_silent_variable_of_the_role_leaves_the_shared_one_its_say(silent: str
         "TARGET_AZURE_OPENAI_API_KEY": silent,
         "TARGET_DEPLOYMENT": silent,
     }
-    found = settle(Wishes("searchqa", roles=()), variables)
+    found = settle(Overrides("searchqa", roles=()), variables)
     target = found.config.model.target
     assert (target.backend, target.base_url) == ("openai_chat", "https://shared")
     assert target.api_key_env == "AZURE_OPENAI_API_KEY"

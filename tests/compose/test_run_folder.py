@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from skillopt_cli.compose.folder import anchored, dump_config, find_run, new_folder, run_of
+from skillopt_cli.compose.run_folder import (
+    anchored,
+    dump_config,
+    find_run,
+    new_folder,
+    run_of,
+    unusable_path,
+)
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.files import file_layers
 from skillopt_cli.config.layers import Layer, resolve
@@ -131,7 +138,7 @@ def test_a_dumped_configuration_is_read_back() -> None:
         "optimizer": {"min_learning_rate": 1},
     }
     config = resolve([Layer("test", values)]).config
-    Path("config.yaml").write_text(dump_config(config), encoding="utf-8")
+    Path("config.yaml").write_text(dump_config(config, Path("outputs/a")), encoding="utf-8")
     assert resolve(file_layers(Path("config.yaml"))).config == anchored(config)
     assert isinstance(config, RunConfig)
 
@@ -149,3 +156,10 @@ def test_a_run_reads_the_same_files_from_any_folder() -> None:
     assert config.run.cache_dir == str(here / "../c")
     assert (config.env.data_path, config.optimizer.prompts_dir) == ("", "")
     assert anchored(config) == config
+
+
+def test_a_machine_without_a_folder_for_temporary_files_is_told_the_variable() -> None:
+    error = unusable_path(OSError(2, "No usable temporary directory found in ['/tmp']"))
+    assert error.message == "no folder for temporary files can be written"
+    assert "TMPDIR" in error.hint
+    assert unusable_path(OSError(13, "Permission denied", "x")).message.startswith("x cannot be")

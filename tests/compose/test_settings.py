@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from skillopt_cli.compose.flags import FLAG_NAMES
-from skillopt_cli.compose.settings import Wishes, settle
-from skillopt_cli.config.files import shipped
-from skillopt_cli.config.layers import Resolved
+from skillopt_cli.compose.settings import Overrides, settle
+from skillopt_cli.config.declarations import own_flags
+from skillopt_cli.config.files import preset_names, shipped
+from skillopt_cli.config.layers import DEFAULT, Resolved
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.plugins import BACKENDS, BENCHMARKS, load_backend, load_benchmark, names
 
-SHOW = Wishes(benchmark="searchqa", roles=())
+SHOW = Overrides(benchmark="searchqa", roles=())
 
 
-def settled(wishes: Wishes = SHOW, **variables: str) -> Resolved:
-    return settle(wishes, variables)
+def settled(overrides: Overrides = SHOW, **variables: str) -> Resolved:
+    return settle(overrides, variables)
 
 
 def role(found: Resolved, name: str) -> dict[str, Any]:
@@ -51,38 +52,109 @@ def test_a_file_based_on_the_shipped_defaults_does_not_undo_a_preset() -> None:
     assert found.run.workers == 24
 
 
+CONFIGURED = sorted(
+    path.parent.name
+    for path in shipped().glob("*/default.yaml")
+    if path.parent.name not in ("_base_", "presets")
+)
+
+
+@pytest.fixture
+def copied() -> Path:
+    """A copy of the folder of shipped configurations, as a clone or a person makes it."""
+    return Path(shutil.copytree(shipped(), "elsewhere/mine"))
+
+
+@pytest.mark.parametrize("benchmark", CONFIGURED)
+def test_a_copy_of_the_shipped_folder_means_the_same_as_the_shipped_folder(
+    benchmark: str, copied: Path
+) -> None:
+    own = f"{benchmark}/default.yaml"
+    for preset in ("", *preset_names()):
+        by_name = Overrides(benchmark=benchmark, preset=preset, roles=())
+        by_copy = Overrides(config=copied / own, preset=preset, roles=())
+        assert settled(by_copy).config == settled(by_name).config, preset
+    by_file = Overrides(config=shipped() / own, roles=())
+    assert settled(by_file).config == settled(replace(by_file, benchmark=benchmark)).config
+
+
+@pytest.mark.parametrize("preset", ["", *preset_names()])
+def test_a_copied_example_means_the_same_as_the_shipped_one(preset: str, copied: Path) -> None:
+    for example in (shipped() / "examples").glob("*.yaml"):
+        by_file = replace(SHOW, preset=preset, config=example)
+        by_copy = replace(by_file, config=copied / "examples" / example.name)
+        assert settled(by_copy).config == settled(by_file).config
+
+
+def test_a_preset_wins_over_a_cloned_benchmark_file_and_its_base(copied: Path) -> None:
+    found = settled(Overrides(preset="tiny", config=copied / "searchqa/default.yaml", roles=()))
+    train, evaluation = found.config.train, found.config.evaluation
+    assert (train.num_epochs, train.batch_size, evaluation.test_env_num) == (2, 6, 12)
+    assert found.config.run.workers == 24
+    assert found.sources["run.workers"] == "searchqa/default.yaml"
+    assert "optimizer.failure_only" not in found.sources
+
+
+def test_what_is_changed_in_a_copy_counts_where_nothing_above_it_decides(copied: Path) -> None:
+    base, own = copied / "_base_/default.yaml", copied / "searchqa/default.yaml"
+    base.write_text(base.read_text().replace("accumulation: 1", "accumulation: 3"))
+    base.write_text(base.read_text().replace("num_epochs: 4", "num_epochs: 9"))
+    own.write_text(own.read_text().replace("num_epochs: 4", "num_epochs: 7"))
+    found = settled(Overrides(config=own, roles=()))
+    assert (found.config.train.accumulation, found.config.train.num_epochs) == (3, 7)
+    assert found.sources["train.accumulation"] == "_base_/default.yaml"
+    tiny = settled(Overrides(preset="tiny", config=own, roles=())).config.train
+    assert (tiny.accumulation, tiny.num_epochs) == (3, 2)
+    mine = write(f"_base_: {own}\ntrain: {{num_epochs: 5}}\n")
+    assert settled(Overrides(preset="tiny", config=mine, roles=())).config.train.num_epochs == 5
+
+
+def test_a_variant_beside_a_benchmarks_own_file_wins_over_a_preset(copied: Path) -> None:
+    text = "_base_: ../_base_/default.yaml\nenv: {name: searchqa}\ntrain: {num_epochs: 8}\n"
+    variant = write(text, str(copied / "searchqa/long.yaml"))
+    assert settled(Overrides(preset="tiny", config=variant, roles=())).config.train.num_epochs == 8
+
+
+def test_a_misspelt_key_in_a_copied_base_file_is_refused(copied: Path) -> None:
+    base = copied / "_base_/default.yaml"
+    base.write_text(base.read_text().replace("batch_size: 40", "batchsize: 40"))
+    with pytest.raises(ConfigError, match=r"`train.batchsize` \(_base_/default.yaml\)"):
+        settled(Overrides(config=copied / "searchqa/default.yaml", roles=()))
+
+
 def test_the_order_is_default_file_variable_flag() -> None:
+    folder = replace(SHOW, benchmark="folder")
     path = write("train: {batch_size: 10}\n")
     steps = [
-        (SHOW, {}, 40, "default"),
-        (replace(SHOW, config=path), {}, 10, "my.yaml"),
+        (folder, {}, 40, "default"),
+        (replace(folder, config=path), {}, 10, "my.yaml"),
         (
-            replace(SHOW, config=path),
+            replace(folder, config=path),
             {"SKILLOPT_TRAIN__BATCH_SIZE": "20"},
             20,
             "environment SKILLOPT_TRAIN__BATCH_SIZE",
         ),
         (
-            replace(SHOW, config=path, flags={"train.batch_size": 30}),
+            replace(folder, config=path, flags={"train.batch_size": 30}),
             {"SKILLOPT_TRAIN__BATCH_SIZE": "20"},
             30,
             "flag --batch-size",
         ),
         (
-            replace(SHOW, flags={"train.batch_size": 30}, assignments=("train.batch_size=50",)),
+            replace(folder, flags={"train.batch_size": 30}, assignments=("train.batch_size=50",)),
             {},
             50,
             "flag --set",
         ),
     ]
-    for wishes, variables, expected, source in steps:
-        found = settled(wishes, **variables)
+    for overrides, variables, expected, source in steps:
+        found = settled(overrides, **variables)
         assert found.config.train.batch_size == expected
-        assert found.sources.get("train.batch_size") == source
+        assert found.sources.get("train.batch_size", DEFAULT) == source
 
 
 def test_the_benchmark_may_come_from_any_layer_and_the_argument_wins() -> None:
-    nameless = Wishes(roles=())
+    nameless = Overrides(roles=())
     path = write("env: {name: folder}\n")
     assert settled(replace(nameless, config=path)).config.env.name == "folder"
     assert settled(nameless, SKILLOPT_ENV__NAME="folder").config.env.name == "folder"
@@ -90,10 +162,10 @@ def test_the_benchmark_may_come_from_any_layer_and_the_argument_wins() -> None:
 
 
 def test_an_option_of_a_benchmark_is_accepted_by_it_alone() -> None:
-    wishes = Wishes(benchmark="folder", assignments=("env.scorer=f1",), roles=())
-    assert settled(wishes).config.env.options == {"scorer": "f1"}
+    overrides = Overrides(benchmark="folder", assignments=("env.scorer=f1",), roles=())
+    assert settled(overrides).config.env.options == {"scorer": "f1"}
     with pytest.raises(ConfigError) as caught:
-        settled(replace(wishes, benchmark="searchqa"))
+        settled(replace(overrides, benchmark="searchqa"))
     assert "`env.scorer` (flag --set) of benchmark `searchqa`" in caught.value.message
 
 
@@ -106,7 +178,7 @@ def test_an_unknown_option_names_its_source_and_the_nearest(
 ) -> None:
     path = write(f"env: {{name: {benchmark}, {key}: x}}\n")
     with pytest.raises(ConfigError) as caught:
-        settled(Wishes(config=path, roles=()))
+        settled(Overrides(config=path, roles=()))
     assert f"env.{key}" in caught.value.message
     assert "my.yaml" in caught.value.message
     assert near in caught.value.hint
@@ -152,12 +224,12 @@ def test_provider_variables_are_asked_role_first_then_shared_then_openai() -> No
 
 def test_provider_variables_stand_over_a_file_and_under_flags() -> None:
     text = "model: {base_url: http://file/v1, target: {name: file-model}}\n"
-    wishes = replace(SHOW, config=write(text))
-    assert role(settled(wishes), "target")["name"] == "file-model"
-    found = role(settled(wishes, **SHARED), "target")
+    overrides = replace(SHOW, config=write(text))
+    assert role(settled(overrides), "target")["name"] == "file-model"
+    found = role(settled(overrides, **SHARED), "target")
     assert (found["name"], found["base_url"]) == ("shared-model", "http://shared/v1")
     flagged = replace(
-        wishes,
+        overrides,
         flags={"model.target.name": "flag-model"},
         assignments=("model.target.base_url=http://flag/v1",),
     )
@@ -179,8 +251,8 @@ def test_a_shared_address_by_flag_or_variable_of_ours_stands_over_provider_varia
 
 def test_a_key_alone_does_not_move_a_model_away_from_the_address_in_a_file() -> None:
     path = write("model: {base_url: http://mine/v1, target: m, optimizer: m}\n")
-    wishes = Wishes(benchmark="searchqa", config=path)
-    found = settled(wishes, OPENAI_API_KEY="plain-secret")
+    overrides = Overrides(benchmark="searchqa", config=path)
+    found = settled(overrides, OPENAI_API_KEY="plain-secret")
     assert found.config.model.base_url == "http://mine/v1"
     assert found.config.model.target.base_url is None
     assert found.config.model.target.api_key_env == "OPENAI_API_KEY"
@@ -201,7 +273,7 @@ def test_a_backend_of_its_own_listens_to_no_provider_variables() -> None:
 
 def test_nothing_configured_is_one_sentence_with_a_way_out() -> None:
     with pytest.raises(ConfigError) as caught:
-        settled(Wishes(benchmark="searchqa"))
+        settled(Overrides(benchmark="searchqa"))
     assert "no model endpoint" in caught.value.message
     assert "`preset=demo`" in caught.value.hint
     assert "OPENAI_API_KEY" in caught.value.hint
@@ -209,22 +281,22 @@ def test_nothing_configured_is_one_sentence_with_a_way_out() -> None:
 
 def test_only_the_roles_that_are_needed_must_be_reachable() -> None:
     flags = {"model.target.backend": "simulated"}
-    settled(Wishes(benchmark="searchqa", flags=flags, roles=("target",)))
+    settled(Overrides(benchmark="searchqa", flags=flags, roles=("target",)))
     with pytest.raises(ConfigError, match="optimizer"):
-        settled(Wishes(benchmark="searchqa", flags=flags))
+        settled(Overrides(benchmark="searchqa", flags=flags))
 
 
 def test_an_endpoint_without_a_model_is_asked_for_one() -> None:
     with pytest.raises(ConfigError) as caught:
-        settled(Wishes(benchmark="searchqa"), OPENAI_API_KEY="plain-secret")
+        settled(Overrides(benchmark="searchqa"), OPENAI_API_KEY="plain-secret")
     assert "no model is named for the optimizer" in caught.value.message
     assert "`model.optimizer.name=NAME`" in caught.value.hint
 
 
 def test_no_benchmark_is_an_error_only_for_commands_that_need_one() -> None:
-    assert settled(Wishes(roles=())).config.env.name == ""
+    assert settled(Overrides(roles=())).config.env.name == ""
     with pytest.raises(ConfigError, match="no benchmark"):
-        settled(Wishes(preset="tiny"))
+        settled(Overrides(preset="tiny"))
 
 
 @pytest.mark.parametrize(
@@ -239,9 +311,9 @@ def test_no_benchmark_is_an_error_only_for_commands_that_need_one() -> None:
 def test_the_value_of_a_key_is_refused_wherever_it_stands(
     flags: dict[str, str], assignments: tuple[str, ...]
 ) -> None:
-    wishes = replace(SHOW, flags=flags, assignments=assignments)
+    overrides = replace(SHOW, flags=flags, assignments=assignments)
     with pytest.raises(ConfigError, match="holds a key") as caught:
-        settled(wishes, OPENAI_API_KEY="canary-secret-0123456789")
+        settled(overrides, OPENAI_API_KEY="canary-secret-0123456789")
     assert "0123456789" not in f"{caught.value.message} {caught.value.hint}"
 
 
@@ -257,7 +329,7 @@ def test_two_seeds_by_flag_exclude_each_other_but_a_flag_beats_a_file() -> None:
 
 def test_every_flag_stands_for_a_setting() -> None:
     known = {row["key"] for row in settled().rows()}
-    assert set(FLAG_NAMES) <= known
+    assert {found.key for found in own_flags().values()} <= known
 
 
 OPTIONS = [(name, o) for name in names(BENCHMARKS) for o in load_benchmark(name).option_names]
@@ -270,13 +342,13 @@ def test_a_wrong_option_of_a_benchmark_is_told_with_where_it_came_from(
     key, variable = f"env.{option}", f"SKILLOPT_ENV__{option.upper()}"
     show = replace(SHOW, benchmark=benchmark)
     file = write(f"env: {{{option}: [[1]]}}")
-    for wishes, variables, source in (
+    for overrides, variables, source in (
         (show, {variable: "[[1]]"}, f"environment {variable}"),
         (replace(show, assignments=(f"{key}=[[1]]",)), {}, "flag --set"),
         (replace(show, config=file), {}, "my.yaml"),
     ):
         with pytest.raises(ConfigError) as caught:
-            settled(wishes, **variables)
+            settled(overrides, **variables)
         assert caught.value.message.startswith(f"`{key}")
         assert f"({source})" in caught.value.message
 
@@ -292,13 +364,13 @@ def test_an_address_that_cannot_be_called_is_told_with_where_it_came_from(wrong:
     key, variable = "model.target.base_url", "TARGET_OPENAI_COMPATIBLE_BASE_URL"
     target = replace(SHOW, flags={"model.target.backend": "openai_compatible"})
     file = write(f"model: {{target: {{base_url: '{wrong}'}}}}")
-    for wishes, variables, source in (
+    for overrides, variables, source in (
         (target, {variable: wrong}, f"environment {variable}"),
         (replace(target, assignments=(f"{key}={wrong}",)), {}, "flag --set"),
         (replace(target, config=file), {}, "my.yaml"),
     ):
         with pytest.raises(ConfigError) as caught:
-            settled(wishes, **variables)
+            settled(overrides, **variables)
         assert caught.value.message.startswith(f"`{key}` ({source}) must ")
         assert wrong not in caught.value.message
 
@@ -314,8 +386,8 @@ BACKEND_URLS = [
 def test_every_variable_with_an_address_is_checked_and_freed_of_space(
     backend: str, variable: str
 ) -> None:
-    wishes = replace(SHOW, flags={"model.target.backend": backend})
-    found = settled(wishes, **{variable: " http://[::1]:8000/v1 "})
+    overrides = replace(SHOW, flags={"model.target.backend": backend})
+    found = settled(overrides, **{variable: " http://[::1]:8000/v1 "})
     assert found.config.model.target.base_url == "http://[::1]:8000/v1"
     with pytest.raises(ConfigError, match=rf"\(environment {variable}\) must be an http"):
-        settled(wishes, **{variable: "localhost:8000"})
+        settled(overrides, **{variable: "localhost:8000"})

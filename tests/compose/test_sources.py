@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt_cli.compose.conditions import record_sources
-from skillopt_cli.compose.folder import CONFIG, SOURCES
+from skillopt_cli.compose.fingerprint import record_sources
+from skillopt_cli.store.layout import CONFIG, SOURCES
 
 
 def kept(folder: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillopt_cli.config import files
+from skillopt_cli.config.declarations import every_setting
 from skillopt_cli.config.files import (
     benchmark_layers,
     file_layers,
@@ -14,7 +15,17 @@ from skillopt_cli.config.files import (
     preset_names,
     shipped,
 )
-from skillopt_cli.config.layers import Layer, resolve
+from skillopt_cli.config.layers import (
+    ROLES,
+    Layer,
+    Tier,
+    assignment_layers,
+    flatten,
+    resolve,
+    typed,
+)
+from skillopt_cli.config.model_section import Endpoint
+from skillopt_cli.config.scalars import Written, read_yaml
 from skillopt_cli.core.errors import ConfigError
 
 
@@ -55,8 +66,8 @@ def test_an_empty_file_says_nothing(text: str) -> None:
         ("_base_: [a, b]\n", ("`_base_`", "one file")),
         ("train:\n  seed: 1\n bad\n", ("c.yaml, line 3",)),
         ("train:\n\tseed: 1\n", ("c.yaml, line 2",)),
-        ("train: {seed: 1}\ntrain: {seed: 2}\n", ("line 2", "`train` stands twice")),
-        ("train: {seed: 1, seed: 2}\n", ("`seed` stands twice",)),
+        ("train: {seed: 1}\ntrain: {seed: 2}\n", ("line 2", "`train` occurs twice")),
+        ("train: {seed: 1, seed: 2}\n", ("`seed` occurs twice",)),
         ("- a\n- b\n", ("no mapping",)),
         ("just text\n", ("no mapping",)),
         ("train: 4\n", ("section `train`", "not a mapping")),
@@ -110,10 +121,35 @@ def test_every_shipped_file_resolves() -> None:
 
 
 def test_the_documented_presets_exist_and_resolve() -> None:
-    assert {"default", "paper", "demo", "tiny"} <= set(preset_names())
+    assert {"default", "quick", "paper", "demo", "tiny"} <= set(preset_names())
     for name in preset_names():
         found = resolve(preset_layers(name))
-        assert set(found.sources.values()) <= {"default", f"preset {name}"}
+        own = {f"preset {name}"} | ({"preset default"} if name == "quick" else set())
+        assert set(found.sources.values()) <= own
+
+
+def test_quick_is_default_with_two_epochs() -> None:
+    quick, default = (resolve(preset_layers(name)).config for name in ("quick", "default"))
+    assert quick.train.num_epochs == 2
+    assert quick.model_copy(update={"train": default.train}) == default
+
+
+def test_paper_undoes_everything_that_default_sets() -> None:
+    published = resolve([*preset_layers("default"), *preset_layers("paper")])
+    # Where both agree, what is set first stays the source.
+    undone = {key for key, source in published.sources.items() if source == "preset paper"}
+    of_verify = {"optimizer.verify_tasks", "optimizer.verify_share"}
+    assert undone | of_verify >= resolve(preset_layers("default")).sources.keys()
+    assert published.config == resolve(preset_layers("paper")).config
+
+
+def test_a_benchmarks_own_file_wins_over_default_and_other_presets_over_it() -> None:
+    own = Layer("own", {"optimizer": {"verify": "joint"}}, tier=Tier.BENCHMARK)
+    found = {
+        name: resolve([own, *preset_layers(name)]).config.optimizer.verify
+        for name in ("default", "quick", "paper")
+    }
+    assert found == {"default": "joint", "quick": "joint", "paper": "off"}
 
 
 def test_an_unknown_preset_lists_the_known_ones() -> None:
@@ -123,8 +159,44 @@ def test_an_unknown_preset_lists_the_known_ones() -> None:
     assert "tiny" in caught.value.hint
 
 
-def test_the_shipped_base_writes_the_defaults_down() -> None:
-    assert resolve(file_layers(shipped() / "_base_" / "default.yaml")).config == resolve([]).config
+def test_the_shipped_base_file_holds_every_documented_key_with_its_default() -> None:
+    path = shipped() / "_base_" / "default.yaml"
+    written = {
+        key: typed(key, value) if isinstance(value, Written) else value
+        for key, value in flatten(read_yaml(path.read_text(encoding="utf-8")))
+    }
+    own_forms = {f"model.{role}.{name}" for role in ROLES for name in Endpoint.model_fields}
+    unset = {"": None, (): None}
+    expected = {
+        key: unset.get(found.info.default, found.info.default)
+        for key, found in every_setting().items()
+        if key not in own_forms
+    }
+    assert written == expected
+    assert resolve(file_layers(path)).sources == {}
+
+
+def test_the_file_of_the_first_experiment_shows_its_eight_settings() -> None:
+    path = shipped() / "searchqa" / "default.yaml"
+    shown = dict(flatten(read_yaml(path.read_text(encoding="utf-8"))))
+    assert {
+        "train.num_epochs": "4",
+        "train.batch_size": "40",
+        "optimizer.learning_rate": "16",
+        "optimizer.lr_scheduler": "constant",
+        "optimizer.use_slow_update": "false",
+        "optimizer.use_meta_skill": "false",
+        "gradient.analyst_workers": "16",
+        "evaluation.use_gate": "true",
+    }.items() <= shown.items()
+    # What the published experiment has there.
+    text = path.read_text(encoding="utf-8")
+    for value in ("4", "cosine", "true"):
+        assert f"published: {value})" in text
+    published = resolve([*file_layers(path), *preset_layers("paper")]).config.optimizer
+    assert (published.learning_rate, published.lr_scheduler) == (4, "cosine")
+    assert published.use_slow_update
+    assert published.use_meta_skill
 
 
 def test_a_benchmark_without_shipped_defaults_has_no_layer() -> None:
@@ -141,3 +213,10 @@ def test_what_belongs_to_the_program_is_read_once(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(files, "read_yaml", None)
     assert layers() == first
     assert resolve(first).config == resolve(layers()).config
+
+
+def test_verify_may_be_off_without_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("optimizer:\n  verify: off\n", encoding="utf-8")
+    assert resolve(file_layers(path)).config.optimizer.verify == "off"
+    assert resolve(assignment_layers(["optimizer.verify=off"])).config.optimizer.verify == "off"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt_cli.config.environment import read_environment
+from skillopt_cli.config.environment import file_of, read_environment, user_folder
 from skillopt_cli.core.errors import ConfigError
 
 
@@ -56,3 +56,26 @@ def test_an_unreadable_file_is_a_configuration_error() -> None:
     Path(".env").write_bytes(b"A=\xff\xfe\xff\n")
     with pytest.raises(ConfigError, match=r"\.env.*not UTF-8"):
         read_environment()
+
+
+def test_it_is_known_which_variables_the_file_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(".env").write_text("A_KEY=file\nB_KEY=file\n", encoding="utf-8")
+    monkeypatch.setenv("A_KEY", "real")
+    found = read_environment()
+    assert file_of(found, "A_KEY") is None
+    assert file_of(found, "B_KEY") == Path.cwd() / ".env"
+    assert file_of(dict(found), "B_KEY") is None
+
+
+def test_the_file_names_no_program_and_no_folder_of_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PATH")
+    text = "PATH=/evil\nHOME=/evil\nXDG_CACHE_HOME=/evil\nXDG_STATE_HOME=/evil\n"
+    Path(".env").write_text(text, encoding="utf-8")
+    assert "/evil" not in read_environment().values()
+    assert user_folder("state") == Path.home() / ".local" / "state" / "skillopt"
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    assert user_folder("state") == Path.home() / ".local" / "state" / "skillopt"
+    monkeypatch.setenv("XDG_STATE_HOME", "/own")
+    assert user_folder("state") == Path("/own/skillopt")

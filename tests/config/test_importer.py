@@ -471,5 +471,5 @@ copilot_exec_path: /opt/copilot
         "copilot_chat": {"path": "/opt/copilot", "timeout": 90},
     }
     assert dict(found.left) == {
-        "optimizer_model": "copilot_chat heeds copilot_chat_optimizer_model only"
+        "optimizer_model": "copilot_chat uses copilot_chat_optimizer_model only"
     }

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from skillopt_cli.config import RunConfig
+from skillopt_cli.config.declarations import known_keys
 from skillopt_cli.config.layers import (
-    DEFAULT,
     Layer,
+    Tier,
     assignment_layers,
     environment_layers,
-    known_keys,
     resolve,
 )
 from skillopt_cli.config.scalars import read_yaml
@@ -41,7 +41,7 @@ def value(config: RunConfig, key: str) -> Any:
         ("env.skill_init", "", ("a.md", "b.md", "c.md")),
         ("model.target.name", None, ("a", "b", "c")),
         ("model.optimizer.temperature", None, ("0.0", "1.0", "2.0")),
-        ("model.retry.max_attempts", 6, ("1", "2", "3")),
+        ("model.retry.max_attempts", 8, ("1", "2", "3")),
         ("run.workers", 8, ("1", "2", "3")),
     ],
 )
@@ -87,8 +87,11 @@ def test_an_empty_mapping_keeps_what_stands_below() -> None:
     assert found.config.model.target.name == "m"
 
 
-def test_layers_of_defaults_never_undo_anything() -> None:
-    found = resolve([file("train: {batch_size: 6}"), Layer(DEFAULT, {"train": {"batch_size": 40}})])
+def test_a_base_file_never_undoes_anything() -> None:
+    found = resolve([
+        file("train: {batch_size: 6}"),
+        Layer("base", {"train": {"batch_size": 40}}, tier=Tier.BASE),
+    ])
     assert found.config.train.batch_size == 6
 
 
@@ -217,7 +220,7 @@ def test_what_is_no_assignment_is_not_echoed() -> None:
         ("model.simulated.noise=1.5", "must be at most 1, not 1.5"),
         ("evaluation.use_gate=maybe", "must be true or false, not `maybe`"),
         ("optimizer.lr_scheduler=cos", "must be `constant`, `linear` or `cosine`, not `cos`"),
-        ("env.split_ratio=1:2", ": wanted are three positive whole numbers, such as 2:1:7"),
+        ("env.split_ratio=1:2", " must be three positive whole numbers, such as 2:1:7"),
         ("train.batch_size.x=3", "must be a whole number"),
     ],
 )
@@ -266,7 +269,7 @@ def test_settings_that_do_not_fit_together_are_all_named_with_their_sources(
     texts: list[str], message: str, hint: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        resolve([Layer(DEFAULT, {"env": {"limit": 1}}), *assignment_layers(texts)])
+        resolve([Layer("base", {"env": {"limit": 1}}), *assignment_layers(texts)])
     assert caught.value.message == message
     assert hint in caught.value.hint
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt_cli.core.batches import cut, merging_calls
+from skillopt_cli.core.plan import cut, merging_calls
 
 
 @given(st.lists(st.integers()), st.integers(1, 9))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillopt_cli.core.caps import FLAGS, Cap, Reserve, Use, Work
+from skillopt_cli.core.caps import CAPS, Cap, Reserve, Use, Work
 from skillopt_cli.core.events import CallMade, RunEvent
 from skillopt_cli.core.ledger import Ledger
 from skillopt_cli.core.task import Usage
@@ -22,7 +22,7 @@ def use(*events: RunEvent, minutes: float = 0.0) -> Use:
 
 def test_each_cap_has_its_own_unit() -> None:
     some = use(ROLLOUT, ROLLOUT, ASK, minutes=3.0)
-    found = {cap: some.of(cap) for cap in FLAGS}
+    found = {cap: some.of(cap) for cap in CAPS}
     assert found == pytest.approx({
         "max_usd": 0.22,
         "max_calls": 3,
@@ -43,7 +43,7 @@ def test_a_call_of_unknown_cost_counts_like_the_dearest() -> None:
 
 def test_work_costs_what_it_did_so_far() -> None:
     some = use(ROLLOUT, ROLLOUT, ASK, minutes=4.0)
-    found = {cap: some.cost(Work(10, 1), cap) for cap in FLAGS}
+    found = {cap: some.cost(Work(10, 1), cap) for cap in CAPS}
     assert found == pytest.approx({
         "max_usd": 0.1 + 0.2,
         "max_calls": 11,
@@ -55,7 +55,7 @@ def test_work_costs_what_it_did_so_far() -> None:
 
 def test_before_the_first_rollout_only_numbers_of_calls_are_known() -> None:
     greeted = use(CallMade("target", "preflight", Usage(1, 5000, 5000), 9.0))
-    assert {cap: greeted.cost(Work(10), cap) for cap in FLAGS} == {
+    assert {cap: greeted.cost(Work(10), cap) for cap in CAPS} == {
         "max_usd": None,
         "max_calls": 10.0,
         "max_tokens": None,

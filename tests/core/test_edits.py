@@ -37,6 +37,10 @@ def one(skill: SkillDocument | str, edit: Edit) -> tuple[str, EditState, str]:
 
 # Each row: the edit, the state it ends in, and a word of the reason.
 REFUSED: list[tuple[Edit, EditState, str]] = [
+    (Edit("append", "Use \frac{a}."), "invalid", "U+000C"),
+    (Edit("append", "a\rb"), "invalid", "U+000D"),
+    (Edit("replace", "\x00", "- rule two"), "invalid", "U+0000"),
+    (Edit("insert_after", "a\u202eb", "- rule two"), "invalid", "U+202E"),
     (Edit("replace", "x", "no such line"), "unmatched", "not occur"),
     (Edit("insert_after", "x", "no such line"), "unmatched", "not occur"),  # T13
     (Edit("delete", "", "rule three"), "unmatched", "not occur"),
@@ -182,8 +186,8 @@ def test_half_a_line_end_is_no_line_end() -> None:
             ),
         ),
         # Together they would be a front matter that swallows the body.
-        ("---\nA\n", Edit("append", "---\nB")),
-        ("-- -\nA\n---\nB\n", Edit("delete", "", " ")),
+        ("---\nA: a\n", Edit("append", "---\nB")),
+        ("-- -\nA:\n---\nB\n", Edit("delete", "", " ")),
         ("# A\nB\n", Edit("replace", "---\nname: x\n---\n# A", "# A")),
     ],
 )
@@ -222,9 +226,10 @@ def test_no_edits_change_nothing() -> None:
     assert apply_edits(SKILL, []) == Candidate(SKILL, ())
 
 
-def test_every_state_but_two_is_reached_here_and_aliases_lead_to_operations() -> None:
-    reached = {state for _, state, _ in REFUSED} | {"applied"}
-    assert reached | {"over_budget", "vetoed"} == set(get_args(EditState))
+def test_every_state_of_an_edit_itself_is_reached_here_and_aliases_lead_to_operations() -> None:
+    reached = {state for _, state, _ in REFUSED} | {"applied", "appended"}
+    later = {"over_budget", "vetoed", "unverified", "harmful", "leak", "shortcut"}
+    assert reached | later == set(get_args(EditState))
     assert set(OP_ALIASES.values()) <= set(OPS)
 
 
@@ -329,3 +334,16 @@ def test_a_text_of_marker_pieces_is_never_made_malformed(text: str, edits: list[
     except DataError:
         assume(False)
     assert kept(apply_edits(skill, edits).skill) == before
+
+
+def test_an_insertion_without_its_place_goes_to_the_end_where_that_is_allowed() -> None:
+    skill = SkillDocument("# Rules\n\n- one\n")
+    edit = Edit("insert_after", "- two", "- none of these")
+    assert apply_edits(skill, [edit]).outcomes[0].state == "unmatched"
+    made = apply_edits(skill, [edit], append_unmatched=True)
+    assert made.skill.text == "# Rules\n\n- one\n- two\n"
+    assert [(o.state, o.edit) for o in made.outcomes] == [("appended", edit)]
+    assert made.applied == (edit,)
+    for op in ("replace", "delete"):
+        lost = apply_edits(skill, [Edit(op, "x", "- none of these")], append_unmatched=True)
+        assert (lost.skill, lost.outcomes[0].state) == (skill, "unmatched")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -13,12 +14,13 @@ from hypothesis import strategies as st
 from skillopt_cli.core.gate import (
     EPSILON,
     GateDecision,
+    GatePolicy,
     GateRule,
     contest,
     gain,
     gate,
     measuring_order,
-    potential_gain,
+    potential,
 )
 from skillopt_cli.core.score import BROKEN, HARD, SOFT, Mark, Measured, Metric, Settled
 from skillopt_cli.core.skill import SkillDocument
@@ -26,6 +28,7 @@ from skillopt_cli.core.skill import SkillDocument
 OLD, NEW, BEST = SkillDocument("old"), SkillDocument("new"), SkillDocument("best")
 RULE = GateRule()
 METRICS = [HARD, SOFT, Metric("mixed", 0.3)]
+POLICIES = st.sampled_from(get_args(GatePolicy))
 
 
 def measured(skill: SkillDocument, scores: Sequence[float | None]) -> Measured:
@@ -185,48 +188,49 @@ def pairs(draw: st.DrawFn) -> tuple[Measured, Measured]:
 
 
 @settings(max_examples=250)
-@given(pairs(), st.sampled_from(METRICS), st.sampled_from([0.0, 0.5, 0.9, 1.0]))
+@given(pairs(), st.sampled_from(METRICS), st.sampled_from([0.0, 0.5, 0.9, 1.0]), POLICIES)
 def test_a_settled_contest_is_a_reject_of_the_full_measurement(
-    pair: tuple[Measured, Measured], metric: Metric, floor: float
+    pair: tuple[Measured, Measured], metric: Metric, floor: float, policy: GatePolicy
 ) -> None:
     incumbent, candidate = pair
+    rule = GateRule(metric, floor, policy=policy)
     order = measuring_order(incumbent, metric)
     assert sorted(order) == sorted(incumbent.marks)
-    standing = contest(incumbent, metric)
+    standing = contest(incumbent, rule)
     taken: dict[str, Mark] = {}
-    verdict = gate(candidate, incumbent, incumbent, GateRule(metric, floor)).verdict
+    verdict = gate(candidate, incumbent, incumbent, rule).verdict
     for task in order:
-        bound = potential_gain(taken, incumbent.marks, metric)
-        assert standing.settled == (standing.counted > 0 and bound <= EPSILON)
+        bound = potential(taken, incumbent.marks, metric)
+        assert standing.settled == (standing.counted > 0 and not rule.suffices(bound))
         if standing.settled:
             assert verdict == "reject"
         taken[task] = candidate.marks[task]
-        standing = standing.after(candidate.marks[task], incumbent.marks[task], metric)
+        standing = standing.after(candidate.marks[task], incumbent.marks[task])
     assert standing.done == len(order)
-    assert standing.settled == (
-        standing.counted > 0 and potential_gain(taken, incumbent.marks, metric) <= EPSILON
-    )
+    bound = potential(taken, incumbent.marks, metric)
+    assert standing.settled == (standing.counted > 0 and not rule.suffices(bound))
 
 
 @settings(max_examples=150)
 @given(pairs(), st.sampled_from(METRICS))
 def test_the_bound_bounds(pair: tuple[Measured, Measured], metric: Metric) -> None:
     incumbent, candidate = pair
-    standing = contest(incumbent, metric)
+    standing = contest(incumbent, GateRule(metric))
     if not standing.counted:
         return
     bounds = [standing.bound]
     for task in measuring_order(incumbent, metric):
-        standing = standing.after(candidate.marks[task], incumbent.marks[task], metric)
+        standing = standing.after(candidate.marks[task], incumbent.marks[task])
         bounds.append(standing.bound)
     assert all(a >= b - 1e-12 for a, b in pairwise(bounds))
     assert bounds[0] == pytest.approx(1.0)
-    common = {t for t, m in incumbent.marks.items() if m.score and candidate.marks[t].score}
-    if len(common) == standing.counted:
-        scores = [s for t in common if (s := candidate.marks[t].score) is not None]
-        assert bounds[-1] == pytest.approx(sum(map(metric, scores)) / len(scores))
-        assert gain(candidate.marks, incumbent.marks, metric) == potential_gain(
-            candidate.marks, incumbent.marks, metric
+    scored = [t for t, m in incumbent.marks.items() if not m.broken]
+    values = [v for t in scored if (v := candidate.marks[t].under(metric)) is not None]
+    if len(values) == standing.counted:
+        assert bounds[-1] == pytest.approx(sum(values) / len(values))
+        assert (
+            gain(candidate.marks, incumbent.marks, metric)
+            == potential(candidate.marks, incumbent.marks, metric).gain
         )
 
 

@@ -125,8 +125,15 @@ def test_a_region_amid_the_text_stays_below_its_line() -> None:
 
 
 def test_a_rule_at_the_top_of_a_skill_without_front_matter_is_text() -> None:
-    new = restored(SkillDocument("# Old\n"), "---\n# New\n---\n- one\n")
-    assert new.text == "# New\n---\n- one\n"
+    text = "---\n# New\n---\n- one\n"
+    assert restored(SkillDocument("# Old\n"), text) == SkillDocument(text)
+    assert SkillDocument(text).regions == ()
+
+
+@pytest.mark.parametrize("block", ["name: new\n---\n", "name: a: b\n---\n", "name: new\n\n"])
+def test_a_rewrite_makes_no_front_matter(block: str) -> None:
+    new = restored(SkillDocument("# Old\n"), f"---\n{block}- one\n")
+    assert new.text == f"{block}- one\n"
     assert new.regions == ()
 
 
@@ -148,6 +155,9 @@ def test_an_adopted_rewrite_applies_all_it_rests_on() -> None:
         ("# Title\n- one  \n\n\n- two", "the rewrite equals the current skill"),  # T14
         ("# Title\n\n```json\n{", "the rewrite has an unclosed code fence"),  # T25
         ("# Title\n\n~~~\nx\n```\n", "the rewrite has an unclosed code fence"),
+        ("# Title\n\n- \frac{a}\n", "the rewrite holds the control character U+000C"),
+        ("# Title\n\n- a\x00\n", "the rewrite holds the control character U+0000"),
+        ("# Title\n\n- a\u2066\n", "the rewrite holds the control character U+2066"),
     ],
 )
 def test_a_failed_rewrite_is_invalid_and_changes_nothing(text: str, reason: str) -> None:

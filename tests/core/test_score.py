@@ -78,8 +78,9 @@ def test_nought_is_a_score_and_nothing_is_none() -> None:  # T4
 def test_a_mark_is_a_score_without_its_texts() -> None:
     assert mark(Score(0.25, 0.5, "feedback", ("x",))) == Mark(0.25, 0.5)
     assert mark(None) == BROKEN
-    assert BROKEN.score is None
-    assert Mark(0.0, 0.5).score == Score(0.0, 0.5)
+    assert BROKEN.broken
+    assert BROKEN.under(HARD) is None
+    assert [Mark(0.0, 0.5).under(m) for m in (HARD, SOFT, Metric("mixed"))] == [0.0, 0.5, 0.25]
 
 
 def test_a_settled_measurement_has_no_mean() -> None:

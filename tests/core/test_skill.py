@@ -124,3 +124,56 @@ def test_documents_are_equal_exactly_when_their_digests_are(a: str, b: str) -> N
 )
 def test_the_title_is_the_first_line_that_says_something(text: str, title: str) -> None:
     assert SkillDocument(text).title == title
+
+
+GUIDED = "# Rules\n\n- Answer.\n"
+
+
+def test_what_regions_hold_is_shipped_as_plain_text() -> None:
+    skill = SkillDocument(f"---\nname: mine\n---\n{GUIDED}")
+    marked = skill.with_region(SLOW_UPDATE, "Read twice.").with_region(APPENDIX, "- Be brief.")
+    assert marked.shipped() == f"{skill.text}\nRead twice.\n\n- Be brief.\n"
+    assert marked.with_region(SLOW_UPDATE, "").shipped() == f"{skill.text}\n- Be brief.\n"
+    example = "- Cite.\n\n<!-- worked example: t1 -->\nQ: a\nA: b\n"
+    assert SkillDocument(example).shipped() == "- Cite.\n\nQ: a\nA: b\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("a\n\n<!-- APPENDIX_START -->\n<!-- APPENDIX_END -->\n\nb\n", "a\n\nb\n"),
+        ("<!-- APPENDIX_START -->\n\n<!-- APPENDIX_END -->\n\nb\n", "b\n"),
+        ("a <!-- APPENDIX_START -->x<!-- APPENDIX_END --> b", "a x b"),
+        ("a\r\n\r\n<!-- APPENDIX_START -->\r\nx\r\n<!-- APPENDIX_END -->\r\n", "a\r\n\r\nx\r\n"),
+        # What is left must not form a mark.
+        ("<!-- APP<!-- APPENDIX_START --><!-- APPENDIX_END -->ENDIX_END -->a", "a"),
+        ("", ""),
+        ("\n\n", "\n\n"),
+    ],
+)
+def test_no_mark_is_shipped(text: str, plain: str) -> None:
+    assert SkillDocument(text).shipped() == plain
+
+
+@pytest.mark.parametrize("text", [GUIDED, GUIDED.rstrip(), f"{GUIDED}\n\n", "a\r\n", ""])
+def test_a_text_that_won_nothing_is_shipped_byte_for_byte(text: str) -> None:
+    placeholder = SkillDocument(text).with_region(SLOW_UPDATE, "")
+    assert SkillDocument(text).shipped() == text
+    assert placeholder.shipped(text) == text
+    # As does one that came with regions of its own.
+    own = SkillDocument(text).with_region(APPENDIX, "- Mine.").text
+    assert SkillDocument(own).with_region(SLOW_UPDATE, "").shipped(own) == own
+    assert SkillDocument(own).with_region(SLOW_UPDATE, "- Won.").shipped(own) != own
+
+
+@given(st.text("a# \n"), st.text("b-\n"), st.text("c-\n"))
+def test_what_is_shipped_can_be_trained_again(text: str, guidance: str, notes: str) -> None:
+    marked = SkillDocument(text).with_region(SLOW_UPDATE, guidance).with_region(APPENDIX, notes)
+    plain = SkillDocument(marked.shipped())
+    assert plain.shipped() == plain.text
+    assert [region.name for region in plain.regions] == []
+    assert [line for line in marked.sent.text.split("\n") if line and "<!--" not in line] == [
+        line for line in plain.text.split("\n") if line
+    ]
+    again = plain.with_region(SLOW_UPDATE, "d")
+    assert again.region(SLOW_UPDATE) == "d" and again.shipped().rstrip().endswith("d")

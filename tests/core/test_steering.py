@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,7 +41,7 @@ EVENTS: list[RunEvent] = [
 
 
 def told(*events: RunEvent) -> Steering:
-    return Steering.of(Stamped(n, float(n), event) for n, event in enumerate(events, 1))
+    return reduce(Steering.after, events, Steering())
 
 
 def test_a_pause_ends_by_going_on_by_an_ending_and_by_a_new_process() -> None:

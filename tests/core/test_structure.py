@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillopt_cli.core.folder import Companion, Folder
+from skillopt_cli.core.companion_files import Companion, Folder
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.structure import language_of, structure_faults
 

@@ -24,7 +24,7 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^(#+) +(.+?)[ \t]*$", re.M)
 _PUNCTUATION = re.compile(r"[^\w\- ]")
 _GAP = re.compile(" {2,}")
-_SECONDS = 60
+_SECONDS = 600
 NOWHERE = "http://127.0.0.1:9"
 
 
@@ -96,6 +96,11 @@ def headings(page: Path) -> list[str]:
     return [title for _, title in _HEADING.findall(prose(page))]
 
 
+_WAIT = 'wait() { builtin wait; for run in outputs/*/*/; do flock "$run" true; done; }'
+"""Each block has a shell of its own, so that a run which an earlier one began is not its child: it
+has ended when its folder is no longer locked."""
+
+
 @dataclass(slots=True)
 class Shell:
     """Runs a page's blocks in one folder; exported variables live on from block to block."""
@@ -110,7 +115,8 @@ class Shell:
 
     def run(self, text: str) -> tuple[int, str]:
         """Exit code and output, stdout and stderr in the order they were written."""
-        script = f'set -euo pipefail\nsource "{self._state}"\n{text}\nexport -p > "{self._state}"\n'
+        begin = f'set -euo pipefail\n{_WAIT}\nsource "{self._state}"\n'
+        script = f'{begin}{text}\nexport -p > "{self._state}"\n'
         done = subprocess.run(
             ["bash", "-c", script],
             cwd=self.folder,

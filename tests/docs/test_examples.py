@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from doc_pages import install_example_plugin
 
-from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.task import ChatRequest, Message
 from skillopt_cli.plugins import BACKENDS, BENCHMARKS, load_backend, load_benchmark, names
 from skillopt_cli.ports import BenchmarkRequest, RoleSettings
-from skillopt_cli.testing.benchmark import check_benchmark
+from skillopt_cli.testing import check_benchmark
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def test_the_backend_names_the_variable_it_cannot_read() -> None:
 
 
 def test_the_backend_needs_no_code_for_its_variables() -> None:
-    wishes = Wishes("searchqa", roles=("target",), flags={"model.target.backend": "echo"})
-    found = settle(wishes, {"ECHO_MODEL": "both", "TARGET_ECHO_MODEL": "loud"})
+    overrides = Overrides("searchqa", roles=("target",), flags={"model.target.backend": "echo"})
+    found = settle(overrides, {"ECHO_MODEL": "both", "TARGET_ECHO_MODEL": "loud"})
     assert found.config.model.target.name == "loud"
     assert found.sources["model.target.name"] == "environment TARGET_ECHO_MODEL"

@@ -14,8 +14,8 @@ import yaml
 from doc_pages import DOCS, PAGES, ROOT, anchors, blocks, headings, links, prose
 
 from skillopt_cli import __version__
-from skillopt_cli.compose.settings import Wishes, settle
-from skillopt_cli.config.layers import known_keys
+from skillopt_cli.compose.settings import Overrides, settle
+from skillopt_cli.config.declarations import known_keys
 from skillopt_cli.core.events import RunEvent
 
 REFERENCE = DOCS / "reference"
@@ -62,7 +62,7 @@ def test_yaml_goes_through_the_configuration_layers(block, tmp_path: Path) -> No
     assert isinstance(yaml.safe_load(block.text), dict)
     path = tmp_path / "config.yaml"
     path.write_text(block.text, encoding="utf-8")
-    settle(Wishes(config=path, roles=()), {})
+    settle(Overrides(config=path, roles=()), {})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -111,6 +111,22 @@ def test_shown_files_are_the_files(block) -> None:
         assert block.text == text, f"{block.place} differs from {block.source.relative_to(ROOT)}"
 
 
+def test_the_picture_of_the_floors_names_every_package() -> None:
+    page = (DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    parts = (p for p in (ROOT / "skillopt_cli").iterdir() if not p.name.startswith("__"))
+    packages = {p.stem for p in parts if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert described == packages
+
+
+def test_the_way_of_a_rollout_leads_through_files_that_exist() -> None:
+    page = (DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    way = page.partition("<!-- the way of a rollout -->")[2].partition("<!-- end of the way -->")[0]
+    files = re.findall(r"^\| \d+ \| `([^`]+)`", way, re.MULTILINE)
+    assert 0 < len(files) <= 20
+    assert [f for f in files if not (ROOT / "skillopt_cli" / f).is_file()] == []
+
+
 def test_decisions_are_short_and_whole() -> None:
     pages = sorted((DOCS / "decisions").glob("[0-9]*.md"))
     numbers = [int(page.name[:4]) for page in pages]
@@ -130,3 +146,9 @@ def test_the_readme_leads_to_the_web_page() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "docs/how-to/web-page.md" in text
     assert "no web interface" not in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_page_has_a_placeholder(page: Path) -> None:
+    """A line that is one word in capitals was to be replaced by a text."""
+    assert not re.findall(r"^[A-Z]{2,}$", prose(page), re.M)

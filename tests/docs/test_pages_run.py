@@ -18,10 +18,19 @@ from doc_pages import (
     shell_environment,
 )
 
-from skillopt_cli.testing.model_server import model_server
+from skillopt_cli.testing import run_model_server
 
 SHOWN_URL = "http://127.0.0.1:8000/v1"
+SHOWN_CHECKOUT = "skillopt/docs/"
+"""Where the files of the repository lie on a page; there is no checkout in its folder."""
 RUN = [page for page in PAGES if any(block.runs for block in blocks(page))]
+QUICK = {
+    "README.md",
+    "docs/tutorial/first-experiment.md",
+    "docs/how-to/add-a-benchmark.md",
+    "docs/benchmarks/docvqa.md",
+}
+"""Every command is a process of its own, so the other pages are run with the slow tests."""
 
 
 def page_id(page: Path) -> str:
@@ -34,11 +43,19 @@ def server_url(page: Path) -> Iterator[str]:
     if not any(block.runs and SHOWN_URL in block.text for block in blocks(page)):
         yield SHOWN_URL
         return
-    with model_server(bodies=False) as server:
+    with run_model_server(bodies=False) as server:
         yield server.url
 
 
-@pytest.mark.parametrize("page", RUN, ids=page_id)
+def test_the_quick_pages_are_pages() -> None:
+    assert set(map(page_id, RUN)) >= QUICK
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=() if page_id(page) in QUICK else pytest.mark.slow) for page in RUN],
+    ids=page_id,
+)
 def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, server_url: str) -> None:
     site = tmp_path / "site"
     install_example_plugin(site)
@@ -53,7 +70,8 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, server_url: str)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(block.source, place)
         if block.runs:
-            code, printed = shell.run(block.text.replace(SHOWN_URL, server_url))
+            text = block.text.replace(SHOWN_CHECKOUT, f"{ROOT}/docs/")
+            code, printed = shell.run(text.replace(SHOWN_URL, server_url))
             assert code == 0, f"{block.place} ended with {code}:\n{block.text}\n{printed}"
         if block.note == "output":
             wanted = block.text.replace(SHOWN_URL, server_url)

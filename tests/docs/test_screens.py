@@ -12,7 +12,7 @@ from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
-from command_line import TINY, train
+from command_line import TINY, finished_run
 from doc_pages import DOCS
 
 SCRIPT = DOCS / "images" / "make_screens.py"
@@ -30,7 +30,7 @@ def make_screens() -> ModuleType:
 def test_the_same_run_gives_the_same_pictures(
     make_screens: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = train(*TINY, "--seed", "1")
+    folder = finished_run(*TINY, "--seed", "1")
     first = make_screens.screens(folder)
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("NO_COLOR", "1")
@@ -45,11 +45,11 @@ def test_the_same_run_gives_the_same_pictures(
         drawn = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
         assert set(re.findall(r"https?://[\w./]+", drawn)) == {"http://www.w3.org/2000/svg"}
     assert "flatters" in first["gate-report.svg"]
-    assert "SLOW_UPDATE" in first["diff-skills.svg"]
+    assert "Keep&#160;the&#160;capital&#160;letters" in first["diff-skills.svg"]
 
 
 def test_the_script_writes_the_files_and_names_what_is_wrong(tmp_path: Path) -> None:
-    folder = train(*TINY)
+    folder = finished_run(*TINY)
     command = [sys.executable, SCRIPT, folder, "--out", tmp_path / "out"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert len(done.stdout.splitlines()) == 2

@@ -15,7 +15,7 @@ from doc_pages import DOCS, ROOT
 from dotenv import dotenv_values
 
 from skillopt_cli.compose.endpoints import ROLES, backend_name
-from skillopt_cli.compose.settings import Wishes, settle
+from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.core.events import Role
 from skillopt_cli.plugins import BACKENDS, load_backend, names
 
@@ -79,16 +79,17 @@ def test_every_variable_sets_what_its_backend_says(backend: str, form: int, role
         for setting, templates in load_backend(backend).variables.items()
         if form < len(templates)
     }
-    wishes = Wishes("searchqa", assignments=[f"model.backend={backend}"], roles=())
+    overrides = Overrides("searchqa", assignments=[f"model.backend={backend}"], roles=())
     texts = {name: VALUES.get(setting, "some-text") for setting, name in said.items()}
-    found = settle(wishes, texts)
+    found = settle(overrides, texts)
     for setting, name in said.items():
         got = getattr(getattr(found.config.model, role), setting)
         assert str(got) == str(name if setting == "api_key_env" else _read(setting, texts[name]))
         assert found.sources[f"model.{role}.{setting}"] == f"environment {name}"
         if role.upper() in name:
             (other,) = set(ROLES) - {role}
-            assert getattr(getattr(found.config.model, other), setting) is None
+            own = load_backend(backend).default_model if setting == "name" else ""
+            assert getattr(getattr(found.config.model, other), setting) == (own or None)
 
 
 def _read(setting: str, value: str) -> object:
@@ -111,38 +112,38 @@ def test_the_example_with_all_its_lines_taken_up_can_be_read_and_says_nothing_wr
     lines = [line[2:] for line in text.splitlines() if line.startswith("# export ")]
     read = dotenv_values(stream=StringIO("\n".join(lines)))
     assert len(read) == len(lines)
-    found = settle(Wishes("searchqa", roles=()), {k: v for k, v in read.items() if v})
+    found = settle(Overrides("searchqa", roles=()), {k: v for k, v in read.items() if v})
     assert backend_name(found.config, "target") == "openai_chat"
 
 
-def test_variables_of_the_published_system_are_heeded_as_listed(
+def test_variables_of_the_published_system_are_used_as_listed(
     pages: ModuleType, published: dict[str, Any]
 ) -> None:
-    ours = pages.heeded_variables()
-    assert [name for name in published["heeded"] if name not in ours] == []
-    assert len(published["heeded"]) == len(set(published["heeded"]))
+    ours = pages.used_variables()
+    assert [name for name in published["used"] if name not in ours] == []
+    assert len(published["used"]) == len(set(published["used"]))
 
 
-def test_variables_that_are_not_heeded_have_a_reason_and_indeed_are_not(
+def test_variables_that_are_not_used_have_a_reason_and_indeed_are_not(
     pages: ModuleType, published: dict[str, Any]
 ) -> None:
-    ours = pages.heeded_variables()
+    ours = pages.used_variables()
     text = (DOCS / "reference" / "backends.md").read_text(encoding="utf-8")
     for group in published["absent"]:
         assert group["why"]
         assert group["why"] in text
         for name in group["names"]:
             assert name not in ours
-            assert name not in published["heeded"]
+            assert name not in published["used"]
             assert f"`{name}`" in text
 
 
-def test_variables_of_benchmarks_are_heeded_by_them(published: dict[str, Any]) -> None:
-    for benchmark, heeded in published["benchmarks"].items():
+def test_variables_of_benchmarks_are_used_by_them(published: dict[str, Any]) -> None:
+    for benchmark, used in published["benchmarks"].items():
         package = ROOT / "skillopt_cli" / "benchmarks" / benchmark
         code = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
         page = (DOCS / "benchmarks" / f"{benchmark}.md").read_text(encoding="utf-8")
-        for name in heeded:
+        for name in used:
             assert f'"{name}"' in code
             assert f"`{name}`" in page
 
@@ -163,7 +164,7 @@ def test_variables_of_benchmarks_are_heeded_by_them(published: dict[str, Any]) -
 def test_the_list_of_the_published_system_is_whole(family: str, published: dict[str, Any]) -> None:
     absent = [name for group in published["absent"] for name in group["names"]]
     of_benchmarks = [name for names in published["benchmarks"].values() for name in names]
-    listed = [*published["heeded"], *of_benchmarks, *absent]
+    listed = [*published["used"], *of_benchmarks, *absent]
     known = {form for name in listed for form in forms(name)}
     assert [name for name in _spelt_out(family) if name not in known] == []
 

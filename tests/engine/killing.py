@@ -20,10 +20,9 @@ from typing import Any
 from typer.testing import CliRunner
 
 from skillopt_cli.cli.app import app
+from skillopt_cli.runlog.history import VOLATILE
 from skillopt_cli.store.codec import load_fact
-from skillopt_cli.store.history import VOLATILE
-from skillopt_cli.testing import write_splits
-from skillopt_cli.testing.model_server import ModelServer
+from skillopt_cli.testing import ModelServer, write_splits
 
 PROGRAM = (sys.executable, "-c", "from skillopt_cli.cli.main import main; main()")
 WORKERS = 4
@@ -82,8 +81,17 @@ class Patient:
     def events(self) -> Path:
         return self.folder / "events.jsonl"
 
-    def live(self, trigger: Trigger = lambda line: False, delay: float = 0.0) -> Life:
-        """Start or resume the run; kill it `delay` seconds after the trigger's moment."""
+    def live(
+        self,
+        trigger: Trigger = lambda line: False,
+        delay: float = 0.0,
+        besides: Callable[[], object] = lambda: None,
+    ) -> Life:
+        """Start or resume the run; kill it `delay` seconds after the trigger's moment.
+
+        Args:
+            besides: what to do at that moment as well.
+        """
         before, heard = journaled(self.folder), len(self.server.requests())
         size = self.events.stat().st_size if self.events.exists() else 0
         process = subprocess.Popen(
@@ -96,7 +104,8 @@ class Patient:
             if await_moment(process, self.events, size, trigger):
                 time.sleep(delay)
                 os.kill(process.pid, signal.SIGKILL)
-            _, errors = process.communicate(timeout=60)
+                besides()
+            _, errors = process.communicate(timeout=600)
         finally:
             process.kill()
             process.wait()
@@ -143,7 +152,7 @@ class Patient:
             return ["resume", str(self.folder), "--display", "none"]
         endpoint = ("target", "optimizer")
         return [
-            "train", "searchqa", "--run-id", self.name, "--display", "none",
+            "train", "searchqa", "--preset", "paper", "--run-id", self.name, "--display", "none",
             "--split-dir", "tasks", "--skill-init", "seed.md",
             "--epochs", str(EPOCHS), "--batch-size", str(BATCH), "--learning-rate", "3",
             *(text for role in endpoint for text in (f"--{role}-backend", "openai_compatible")),
@@ -246,7 +255,7 @@ def settle(server: ModelServer) -> str:
     body = json.dumps({"model": "fence", "messages": [{"role": "user", "content": "fence"}]})
     request = urllib.request.Request(f"{server.url}/chat/completions", body.encode())
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with direct.open(request, timeout=30) as answer:
+    with direct.open(request, timeout=600) as answer:
         answer.read()
     fences = [r["sha256"] for r in server.requests() if r["model"] == "fence"]
     return str(fences[-1])

@@ -6,6 +6,7 @@ from itertools import count
 import pytest
 
 from skillopt_cli.core.events import Degraded, Stamped, StoppedEarly, SubscriberDropped
+from skillopt_cli.core.secrets import Secrets
 from skillopt_cli.engine.bus import Bus, Subscriber
 
 EVENT = Degraded("here", "why")
@@ -41,6 +42,18 @@ def test_facts_are_stamped_and_told_in_order() -> None:
     assert heard == [
         (name, fact) for fact in (first, second) for name in ("store", "scribe", "screen")
     ]
+
+
+def test_no_fact_holds_a_secret_and_none_about_an_observer_does() -> None:
+    heard: list[tuple[str, Stamped]] = []
+    secret = "no paper"
+    observer = Ear("screen", heard, 1).subscriber
+    hide = Secrets({secret: "MINE"}).hide
+    bus = Bus([Ear("store", heard).subscriber], [observer], clock(), 1, hide)
+    bus.emit(Degraded("here", f"there is {secret}"))
+    told = [fact.event for name, fact in heard if name == "store"]
+    dropped = SubscriberDropped("screen", "RuntimeError: ***")
+    assert told == [Degraded("here", "there is ***"), dropped]
 
 
 def test_numbers_start_at_one() -> None:

@@ -18,8 +18,9 @@ from skillopt_cli.core.events import (
 from skillopt_cli.core.skill import APPENDIX, FRONT_MATTER, SLOW_UPDATE, SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.engine.session import train_session
+from skillopt_cli.runlog.fold import fold
+from skillopt_cli.runlog.history import VOLATILE, history
 from skillopt_cli.stages import measure
-from skillopt_cli.store.history import VOLATILE, fold_history
 from skillopt_cli.testing import MemoryStore, Toy, ToyBenchmark, toy_run, toy_session
 
 FACTORS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -100,7 +101,7 @@ def made(case: Case) -> Toy:
 def outcome(store: MemoryStore) -> dict[str, object]:
     records = [
         {key: value for key, value in record.items() if key not in VOLATILE}
-        for record in fold_history(store.facts())
+        for record in history(fold(store.facts()))
     ]
     return {"state": store.load_state(), "records": records, "files": store.files}
 
@@ -174,7 +175,7 @@ def check_records(store: MemoryStore, case: Case) -> None:
     mode, rate = case[0], case[list(FACTORS).index("rate")]
     control = "none" if mode == "full_rewrite_minibatch" else rate
     events = [fact.event for fact in store.facts()]
-    records = fold_history(store.facts())
+    records = history(fold(store.facts()))
     assert len(records) == len([e for e in events if isinstance(e, StepStarted)]) == 4
     assert len([e for e in events if isinstance(e, CheckpointSaved)]) == 5
     for record in records:

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from skillopt_cli.backends.simulated import Simulated
-from skillopt_cli.config.model_section import SimulatedConfig
+from skillopt_cli.backends.simulated.settings import SimulatedConfig
 from skillopt_cli.core.task import ChatReply, ChatRequest
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.testing import Toy, ToyBenchmark, toy_session

@@ -32,6 +32,7 @@ from skillopt_cli.core.events import (
     StoppedEarly,
     SubscriberDropped,
     TestMeasured,
+    VerdictReached,
 )
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.skill import SkillDocument
@@ -216,7 +217,7 @@ class Word(ToyBenchmark):
 
 @pytest.mark.parametrize(("guided", "code"), [("wrong", 10), ("", 10), ("right", 0)])
 async def test_guidance_is_an_improvement_if_it_scores_better(guided: str, code: int) -> None:
-    """No candidate is accepted, and what the epoch's end injects stands in the best text."""
+    """No candidate is accepted, and guidance is in the best text only if it measures better."""
 
     def target(request: ChatRequest) -> str:
         first, last = request.messages[0].content, request.messages[-1].content
@@ -236,7 +237,8 @@ async def test_guidance_is_an_improvement_if_it_scores_better(guided: str, code:
     )
     assert await ended.train() == code
     finished = ended.log.of(RunFinished)[0]
-    assert (finished.exit_code, finished.best_step > 0) == (code, True)
+    assert finished.exit_code == code
+    assert (finished.best_step, finished.best_epoch) == ((0, 0) if code else (4, 2))
 
 
 async def test_an_improvement_satisfies_the_request() -> None:
@@ -512,3 +514,37 @@ async def test_an_evaluation_without_coverage_is_indecisive() -> None:
     with pytest.raises(Indecisive, match="only 0 of 4 attempts"):
         await evaluate_session(ended.session, "selection")
     assert ended.log.of(RunFailed)[0].exit_code == 6
+
+
+async def test_a_verdict_rests_on_the_test_split_or_on_tasks_that_no_step_used() -> None:
+    sizes: dict[Split, int] = {"train": 4, "selection": 8, "test": 3}
+    for settings, split, asked in (
+        ((), "test", 3),
+        (("evaluation.confirm_fraction=0.5", "evaluation.eval_test=false"), "confirmation", 4),
+    ):
+        log = EventLog()
+        toy = Toy((*SHORT, *settings), benchmark=ToyBenchmark(sizes))
+        session = toy_session(toy, observers=(Subscriber("log", log),))
+        await train_session(session)
+        (reached,) = log.of(VerdictReached)
+        assert (reached.verdict.split, reached.verdict.asked) == (split, asked)
+        kept = {task.id for task in session.run.confirmation}
+        steps = {r.task for r in log.of(RolloutFinished) if r.stage != "test"}
+        assert not kept & steps
+        assert len(kept) == (4 if split == "confirmation" else 0)
+
+
+async def test_without_any_such_tasks_there_is_no_verdict() -> None:
+    log = EventLog()
+    toy = Toy((*SHORT, "evaluation.eval_test=false"), benchmark=ToyBenchmark(SIZES))
+    await train_session(toy_session(toy, observers=(Subscriber("log", log),)))
+    assert log.of(VerdictReached) == []
+
+
+async def test_an_unchanged_skill_is_no_improvement_and_is_not_tested() -> None:
+    log = EventLog()
+    toy = Toy((*SHORT, "evaluation.confirm_fraction=0.5"), benchmark=Marked(SIZES))
+    await train_session(toy_session(toy, observers=(Subscriber("log", log),)))
+    (reached,) = log.of(VerdictReached)
+    assert (reached.verdict.word, reached.verdict.identical) == ("unproven", True)
+    assert not any("confirmation" in r.label for r in log.of(RolloutFinished))

@@ -9,8 +9,8 @@ from statistics import mean
 from typing import Any
 
 import pytest
+from dying import Died, Mortal, outcome
 from test_requests import asked
-from test_resume import Died, Mortal, outcome
 
 from skillopt_cli.backends.simulated.world import rule
 from skillopt_cli.core.appendix import notes_of
@@ -24,7 +24,8 @@ from skillopt_cli.core.events import (
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import ChatReply, ChatRequest
 from skillopt_cli.engine.session import train_session
-from skillopt_cli.store.history import fold_history
+from skillopt_cli.runlog.fold import fold
+from skillopt_cli.runlog.history import history
 from skillopt_cli.testing import EventLog, MemoryStore, Toy, ToyBenchmark, toy_session
 
 ON = "optimizer.use_skill_aware_reflection=true"
@@ -57,7 +58,7 @@ class Trained:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        return fold_history(self.store.facts())
+        return history(fold(self.store.facts()))
 
 
 async def trained(seed: int, *settings: str) -> Trained:
@@ -79,6 +80,7 @@ async def test_it_helps_a_target_that_knows_the_rules_and_does_not_heed_them() -
     assert all(a > b for a, b in zip(with_it, without, strict=True))
 
 
+@pytest.mark.slow
 async def test_it_does_not_help_where_nothing_lapses() -> None:
     runs = [(await trained(seed), await trained(seed, ON)) for seed in SEEDS]
     assert mean(b.test for _, b in runs) == mean(a.test for a, _ in runs)
@@ -110,6 +112,7 @@ async def test_every_measured_text_holds_its_notes() -> None:
 async def test_the_history_counts_notes_only_where_there_are_some() -> None:
     run = await trained(0, "model.simulated.lapse_rate=0.5", ON)
     written = {fact.step: fact for fact in run.log.of(AppendixWritten)}
+    assert written.keys() & {record["step"] for record in run.records}
     for record in run.records:
         fact = written.get(record["step"])
         told = {key: value for key, value in record.items() if "_notes" in key}

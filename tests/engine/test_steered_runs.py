@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from skillopt_cli.backends.middleware.wrapper import Wrapper
 from skillopt_cli.backends.simulated import Simulated
-from skillopt_cli.backends.wrapper import Wrapper
-from skillopt_cli.config.model_section import SimulatedConfig
+from skillopt_cli.backends.simulated.settings import SimulatedConfig
 from skillopt_cli.control import commands
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.errors import BudgetExhausted, UsageError
@@ -20,7 +20,8 @@ from skillopt_cli.core.task import ChatReply, ChatRequest
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.controller import Controller
 from skillopt_cli.engine.session import Session, train_session
-from skillopt_cli.store.history import VOLATILE, fold_history
+from skillopt_cli.runlog.fold import fold
+from skillopt_cli.runlog.history import VOLATILE, history
 from skillopt_cli.testing import (
     EventLog,
     MemoryStore,
@@ -86,7 +87,7 @@ class Desk:
     def result(self) -> dict[str, Any]:
         state = self.store.load_state()
         assert state is not None
-        records = fold_history(self.store.facts())
+        records = history(fold(self.store.facts()))
         return {
             "best": state.best.skill.text,
             "current": state.current.skill.text,
@@ -156,7 +157,7 @@ async def test_a_vetoed_edit_is_not_in_the_candidate_and_the_next_step_hears_of_
     assert veto.edit.content.strip() not in desk.store.files["steps/step_0001/candidate_skill.md"]
     report = json.loads(desk.store.files["steps/step_0001/edit_report.json"])
     assert [e["state"] for e in report].count("vetoed") == 1
-    record = fold_history(desk.store.facts())[0]
+    record = history(fold(desk.store.facts()))[0]
     assert record["edit_apply_summary"]["vetoed"] == 1
     told = "struck out these edits"
     reflections = desk.model.texts("reflect")
@@ -165,10 +166,14 @@ async def test_a_vetoed_edit_is_not_in_the_candidate_and_the_next_step_hears_of_
 
 
 async def test_a_step_all_of_whose_edits_are_vetoed_is_skipped() -> None:
-    desk = Desk(control=ScriptedControl(struck={1: range(1, 20)}))
+    desk = Desk(control=ScriptedControl(vetoes={1: range(1, 20)}))
     await desk.begin()
     (skipped,) = [e for e in desk.log.of(ev.StepSkipped) if e.step == 1]
-    assert skipped.reason == "every chosen edit was vetoed"
+    assert skipped.counts is not None
+    vetoed = dict(skipped.counts.states)["vetoed"]
+    assert (
+        skipped.reason == f"{vetoed} {'edit' if vetoed == 1 else 'edits'} chosen, every one vetoed"
+    )
 
 
 async def test_a_hint_is_one_line_of_the_next_reflection_only() -> None:

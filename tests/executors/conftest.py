@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sandbox_rig import namespaces_or_skip
 
-from skillopt_cli.executors.bounds import Bounds
-from skillopt_cli.executors.local import LocalExecutor
-from skillopt_cli.executors.namespace import NamespaceExecutor, Sight, refusal
-from skillopt_cli.executors.programs import ProgramExecutor
+from skillopt_cli.executors.program_executor import LocalExecutor, ProgramExecutor
+from skillopt_cli.executors.sandbox import Bubblewrap, FileAccess, SandboxExecutor
+from skillopt_cli.executors.supervisor import ResourceLimits
 
 MakeExecutor = Callable[..., ProgramExecutor]
 
 
-def namespaces_or_skip() -> str:
-    """Bubblewrap's path."""
-    wrapper = shutil.which("bwrap")
-    reason = refusal(wrapper) if wrapper else "bubblewrap is not installed"
-    if wrapper is None or reason:
-        pytest.skip(f"no namespaces here: {reason}")
-    return wrapper
-
-
 @pytest.fixture
-def wrapper() -> str:
+def wrapper() -> Bubblewrap:
     return namespaces_or_skip()
 
 
@@ -38,16 +28,20 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture
 def local(tmp_path: Path, environment: dict[str, str]) -> MakeExecutor:
-    def make(bounds: Bounds | None = None, sight: Sight | None = None) -> ProgramExecutor:
-        return LocalExecutor(tmp_path / "attempts", environment, bounds)
+    def make(
+        limits: ResourceLimits | None = None, access: FileAccess | None = None
+    ) -> ProgramExecutor:
+        return LocalExecutor(tmp_path / "attempts", environment, limits)
 
     return make
 
 
 @pytest.fixture
-def isolated(tmp_path: Path, environment: dict[str, str], wrapper: str) -> MakeExecutor:
-    def make(bounds: Bounds | None = None, sight: Sight | None = None) -> ProgramExecutor:
-        return NamespaceExecutor(tmp_path / "attempts", environment, bounds, sight, wrapper)
+def isolated(tmp_path: Path, environment: dict[str, str], wrapper: Bubblewrap) -> MakeExecutor:
+    def make(
+        limits: ResourceLimits | None = None, access: FileAccess | None = None
+    ) -> ProgramExecutor:
+        return SandboxExecutor(tmp_path / "attempts", environment, limits, access, wrapper)
 
     return make
 

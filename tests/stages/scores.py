@@ -44,7 +44,7 @@ class Table:
 
 def answer(mark: Mark) -> Attempt:
     """The attempt that is scored as `mark` says."""
-    if mark.score is None:
+    if mark.broken:
         return Attempt("", ending="broken", error="down")
     return Attempt(f"{mark.hard!r} {mark.soft!r}")
 

@@ -17,7 +17,7 @@ from skillopt_cli.core.state import Lesson
 from skillopt_cli.core.task import Attempt, ChatRequest
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.stages import Run, aggregate, reflect, select, update
-from skillopt_cli.stages.material import lessons_text
+from skillopt_cli.stages.prompt_text import lessons_text
 from skillopt_cli.testing import EventLog, FunctionChat, MemoryStore, Toy, toy_run
 
 ON = "optimizer.use_skill_aware_reflection=true"

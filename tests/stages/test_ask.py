@@ -12,8 +12,8 @@ from skillopt_cli.core.events import Degraded
 from skillopt_cli.core.task import ChatReply
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.stages import Run
+from skillopt_cli.stages.answer_schemas import Merge
 from skillopt_cli.stages.ask import Question, ask
-from skillopt_cli.stages.contracts import Merge
 from skillopt_cli.testing import EventLog, MemoryStore, ScriptedChat, Toy, toy_run
 
 GOOD = json.dumps({"edits": [{"op": "append", "content": "- x"}]})
@@ -68,6 +68,19 @@ async def test_a_bad_answer_is_asked_for_once_more_with_the_fault() -> None:
     assert second.turn == 1
     assert first.identity != second.identity
     assert not asked.degraded
+
+
+async def test_a_repaired_answer_is_used_and_the_repair_is_announced_and_kept() -> None:
+    raw = GOOD.replace("}]}", "},],}").replace("- x", r"\\d and \frac").replace(r"\\d", r"\d")
+    asked = Asked(raw)
+    answer = await ask(asked.run, QUESTION)
+    assert answer is not None
+    assert [edit.content for edit in answer.edits] == [r"\d and \frac"]
+    (fact,) = asked.degraded
+    assert fact.where == "aggregate"
+    assert fact.reason.startswith("an answer was repaired: ")
+    assert "line 1, column" in fact.reason and "control characters" in fact.reason
+    assert list(asked.store.files.values()) == [f"{fact.reason}\n\n{raw}\n"]
 
 
 async def test_two_bad_answers_are_a_degraded_none_and_both_texts_are_kept() -> None:

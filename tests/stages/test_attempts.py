@@ -25,7 +25,8 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import CUT_SHORT, Attempt, Brief, Message, Task, Usage
 from skillopt_cli.ports import Executor
 from skillopt_cli.stages import measure, rollout
-from skillopt_cli.stages.attempts import Purpose, attempt_each, first_cause, rollout_key
+from skillopt_cli.stages.attempts import Purpose, attempt_each, rollout_key
+from skillopt_cli.stages.concurrency import first_cause
 from skillopt_cli.stages.run import Run
 
 SKILL = SkillDocument("skill\n")
@@ -62,7 +63,7 @@ async def test_exactly_as_many_attempts_are_in_flight_as_there_are_workers(worke
     # Were fewer begun, the first would wait for ever; more would show in `most`.
     target = Barrier(workers)
     run, _, _ = table_run(Target(wins), (f"run.workers={workers}",), selection=20)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         measured = await measure(replace(run, target=target), SKILL, "selection")
     assert measured.scored == 20
     assert target.most == workers
@@ -84,7 +85,7 @@ async def test_a_place_that_becomes_free_is_taken_at_once() -> None:
             return answer(WIN)
 
     run, _, _ = table_run(Target(wins), ("run.workers=2",), selection=10)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await measure(replace(run, target=OneSlow(1)), SKILL, "selection")
     assert ended == [f"s{i}" for i in range(1, 10)]
 
@@ -148,7 +149,18 @@ async def test_giving_up_is_wrong_and_a_failing_scorer_is_broken() -> None:
     assert measured.marks["s0"] == Mark(0.0, 0.0)
     assert measured.marks["s1"] == Mark(None, None)
     errors = {f.task: f.error for f in log.of(RolloutFinished)}
-    assert errors == {"s0": "", "s1": "scorer failed: KeyError('missing column')"}
+    assert errors == {"s0": "", "s1": "the scorer of `table` failed: KeyError('missing column')"}
+
+
+async def test_what_would_have_been_right_is_kept_of_an_attempt_without_an_answer() -> None:
+    class Known(Table):
+        def expected(self, task: Task) -> tuple[str, ...]:
+            return (f"gold of {task.id}",)
+
+    run, _, _ = table_run(Target(lambda skill, task: Attempt("", ending="gave_up")), train=1)
+    known = replace(run, benchmark=Known(train=1))
+    (made,) = await rollout(known, SKILL, run.splits["train"], draw=1)
+    assert made.score == Score(0.0, 0.0, "no answer was given", (f"gold of {made.task.id}",))
 
 
 async def test_what_the_journal_gives_back_equals_what_was_made() -> None:

@@ -8,7 +8,7 @@ from skillopt_cli.core.episode import ToolCall
 from skillopt_cli.core.score import Score, Trajectory
 from skillopt_cli.core.task import Attempt, Brief, Message, Section, Task
 from skillopt_cli.stages.digest import BUDGET, clipped, digest
-from skillopt_cli.stages.material import trajectory_text
+from skillopt_cli.stages.prompt_text import trajectory_text
 from skillopt_cli.testing import ToyBenchmark
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scores import Target, by_skill, table_run
 
-from skillopt_cli.core.gate import EPSILON, GateDecision, gate, measuring_order, potential_gain
+from skillopt_cli.core.gate import EPSILON, GateDecision, gate, measuring_order, potential
 from skillopt_cli.core.score import BROKEN, Mark, Measured, Settled
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.stages import measure_against
@@ -79,10 +79,10 @@ def test_the_prefix_is_the_shortest_that_settles(data: st.DataObject, metric: st
     incumbent = Measured(OLD, marks(old))
     order = measuring_order(incumbent, run.metric)
     bounds = [
-        potential_gain({t: marks(new)[t] for t in order[:k]}, incumbent.marks, run.metric)
+        potential({t: marks(new)[t] for t in order[:k]}, incumbent.marks, run.metric).gain
         for k in range(n + 1)
     ]
-    comparable = any(mark.score for mark in old)
+    comparable = not all(mark.broken for mark in old)
     settling = [k for k in range(n + 1) if comparable and bounds[k] <= EPSILON]
     if settling and settling[0] < n:
         assert isinstance(measured, Settled)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from skillopt_cli.benchmarks.judging import Judgement, ask, read_verdict
+from skillopt_cli.benchmarks.kit.judges import Verdict, ask, read_verdict
 from skillopt_cli.core.episode import Heard, ToolCall, ToolResult
 from skillopt_cli.core.errors import AuthFailed, BackendUnusable, Indecisive, NetworkFailed
 from skillopt_cli.core.events import CallMade, JudgedTwice, PreflightPassed, RolloutFinished
@@ -19,10 +19,9 @@ from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.ports import Executor, Interactive, Judged
 from skillopt_cli.stages.attempts import Purpose, attempt
-from skillopt_cli.stages.material import trajectory_text
+from skillopt_cli.stages.prompt_text import trajectory_text
 from skillopt_cli.store.memory import MemoryStore
-from skillopt_cli.testing import EventLog, Toy, ToyBenchmark, toy_run, toy_session
-from skillopt_cli.testing.chat import ScriptedChat
+from skillopt_cli.testing import EventLog, ScriptedChat, Toy, ToyBenchmark, toy_run, toy_session
 
 SIZES = {"train": 4, "selection": 2, "test": 2}
 SKILL = SkillDocument("Read.\n")
@@ -158,8 +157,9 @@ class Court(ToyBenchmark):
     def ask_judge(self, task: Task, attempt: Attempt) -> tuple[Message, ...] | Score:
         if attempt.answer == "nonsense":
             return Score(0.0, 0.0, "that says nothing")
-        case = Judgement(task.data["question"], task.data["answers"][0], attempt.answer)
-        return ask("You compare answers.", case, ("correct", "incorrect"))
+        question, (reference, *_) = task.data["question"], task.data["answers"]
+        verdicts: tuple[Verdict, ...] = ("correct", "incorrect")
+        return ask("You compare answers.", question, reference, attempt.answer, verdicts)
 
     def hear_judge(self, task: Task, attempt: Attempt, reply: str) -> Score | None:
         verdict = read_verdict(reply, ("correct", "incorrect"))
@@ -184,6 +184,7 @@ async def test_the_judge_is_asked_and_its_words_stay_private() -> None:
     (call,) = [e for e in log.of(CallMade) if e.role == "judge"]
     assert call.stage == "judge"
     assert judge.requests[0].messages[1].content.endswith("## Answer to judge\n> It is so.")
+    assert judge.requests[0].shared == 0
 
 
 async def test_a_clear_case_needs_no_judge() -> None:

@@ -15,7 +15,7 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson
 from skillopt_cli.core.task import ChatRequest
 from skillopt_cli.engine.bus import Subscriber
-from skillopt_cli.rules import STAGES
+from skillopt_cli.optimizers.rules import STAGES
 from skillopt_cli.stages import learning_rate, select, update
 from skillopt_cli.testing import EventLog, FunctionChat, MemoryStore, Toy, toy_run
 

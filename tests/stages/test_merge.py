@@ -154,6 +154,29 @@ async def test_a_failed_merge_keeps_all_edits_once_and_says_so() -> None:
     assert [fact.where for fact in log.of(Degraded)] == ["aggregate"]
 
 
+@pytest.mark.parametrize(
+    ("named", "tried"),
+    [(["t3", "other"], ("t3",)), ([], ("t1", "t2", "t3")), (["other"], ("t1", "t2", "t3"))],
+)
+async def test_a_merged_edit_is_for_tasks_of_the_edits_it_is_made_of(
+    named: list[str], tried: tuple[str, ...]
+) -> None:
+    edit = {"op": "append", "content": "joined", "tasks": named}
+    same = {"op": "append", "content": "f1"}
+    answer = json.dumps({"edits": [edit, same], "reasoning": "joined"})
+    given = [
+        Patch((Edit("append", "f0", tasks=("t1", "t2")),)),
+        Patch((Edit("append", "f1", tasks=("t3",)),)),
+    ]
+    toy = Toy(("optimizer.verify=edits",), optimizer=FunctionChat(lambda request: answer))
+    result = await aggregate(toy_run(toy), SKILL, given)
+    assert [edit.tasks for edit in result.edits] == [tried, ("t3",)]
+    # Without verification an edit keeps what the optimizer wrote.
+    toy = Toy(optimizer=FunctionChat(lambda request: answer))
+    result = await aggregate(toy_run(toy), SKILL, given)
+    assert [edit.tasks for edit in result.edits] == [tuple(named), ()]
+
+
 def test_concatenation_keeps_the_first_of_equal_changes() -> None:
     strong, weak = Edit("append", "x", support=3), Edit("append", "x", support=1)
     other = Edit("delete", target="x")

@@ -60,13 +60,22 @@ async def test_the_ranking_is_followed_within_the_budget(answer: str, kept: list
     assert got == kept
     assert dropped == [name for name in ("e0", "e1", "e2", "e3") if name not in kept]
     assert len(chat.requests) == 1
-    assert not log.of(Degraded)
+    assert [fact.reason for fact in log.of(Degraded)] == (
+        ["3 of the numbers in the ranking name no edit of the list"] if "9" in answer else []
+    )
     asked = chat.requests[0].messages
     assert "Choose at most 2 edits" in asked[0].content
     assert "[3] append (support 4)" in asked[1].content
 
 
-@pytest.mark.parametrize("answer", [ranking(), ranking(7, -2), "nonsense"])
+@pytest.mark.parametrize("support", [(1, 5), (3, 3, 3), (0, 9, 2, 4)])
+async def test_a_ranking_that_names_nothing_selects_nothing(support: tuple[int, ...]) -> None:
+    kept, dropped, _, log = await choose(merged(*support), 1, ranking())
+    assert (kept, len(dropped)) == ([], len(support))
+    assert not log.of(Degraded)
+
+
+@pytest.mark.parametrize("answer", [ranking(7, -2), "nonsense", '{"selected_indices": [true]}'])
 async def test_without_a_usable_ranking_support_decides_and_it_is_said(answer: str) -> None:
     kept, dropped, _, log = await choose(merged(1, 5, 2, 5), 2, answer)
     assert (kept, dropped) == (["e1", "e3"], ["e0", "e2"])
@@ -87,7 +96,8 @@ async def test_never_more_than_the_budget(
     support: list[int], budget: int, indices: list[int]
 ) -> None:
     kept, _, _, _ = await choose(merged(*support), budget, ranking(*indices))
-    assert 1 <= len(kept) <= budget
+    nothing = not indices and len(support) > budget
+    assert (0 if nothing else 1) <= len(kept) <= (0 if nothing else budget)
 
 
 async def test_what_fell_to_the_budget_is_reported_as_such() -> None:

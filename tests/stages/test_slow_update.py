@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -56,27 +56,31 @@ async def closed(
     return run, state, await close_epoch(run, state, run.plan.step(4)), log
 
 
-async def test_the_first_epoch_only_plants_an_empty_region() -> None:
-    adviser = Adviser()
-    run = toy_run(Toy(optimizer=FunctionChat(adviser)))
+FORCED = ("optimizer.slow_update_gate_with_selection=false",)
+STRICT = ("optimizer.slow_update_accept_ties=false",)
+
+
+async def test_the_first_epoch_asks_nothing_and_leaves_the_text_as_it_is() -> None:
+    adviser, log = Adviser(), EventLog()
+    run = toy_run(Toy(optimizer=FunctionChat(adviser)), observers=[Subscriber("log", log)])
     baseline = await measure(run, SEED, "selection")
     after = await close_epoch(run, TrainState(baseline, baseline, done=2), run.plan.step(2))
     assert adviser.asked == []
-    assert after.current.skill.region(SLOW_UPDATE) == ""
-    assert after.current.skill.sent == SEED.sent  # so the marks hold for the new text
-    assert after.current.marks == baseline.marks
-    assert (after.best_step, after.epoch_skill) == (0, after.current.skill)
+    assert (after.current, after.best, after.best_step) == (baseline, baseline, 0)
+    assert after.epoch_skill == SEED
+    assert [fact.action for fact in log.of(SlowUpdateDecided)] == ["inject_placeholder"]
 
 
-async def test_forced_guidance_is_measured_and_stands_in_its_region_only() -> None:
+async def test_forced_guidance_is_measured_and_is_in_its_region_only() -> None:
     planted = SEED.with_region(SLOW_UPDATE, "- Old advice.")
     adviser = Adviser()
-    run, _, after, log = await closed(adviser, skill=planted)
+    run, before, after, log = await closed(adviser, FORCED, skill=planted)
     skill = after.current.skill
     assert skill.region(SLOW_UPDATE) == "- Keep short."
     assert skill.body == planted.body
     assert "- Old advice." in adviser.material("slow_update").split("## Previous guidance")[1]
-    assert after.best == after.current == await measure(run, skill, "selection")
+    assert after.current == await measure(run, skill, "selection")
+    assert after.best == before.best  # it measured the same, and the earlier one stays
     decided = log.of(SlowUpdateDecided)[-1]
     assert (decided.action, decided.hard, decided.soft) == (
         "force_accept",
@@ -85,19 +89,67 @@ async def test_forced_guidance_is_measured_and_stands_in_its_region_only() -> No
     )
 
 
+def answering(right: Mapping[str, float]) -> FunctionChat:
+    """A target that solves a share of the tasks, by a text in its skill; else half of them."""
+    benchmark = Toy().benchmark
+    answers = {t.data["question"]: t.data["answers"][0] for t in benchmark.tasks("selection")}
+
+    def answer(request: ChatRequest) -> ChatReply:
+        said = "\n".join(message.content for message in request.messages)
+        share = next((share for text, share in right.items() if text in said), 0.5)
+        known = list(answers)[: round(share * len(answers))]
+        found = next((answers[question] for question in known if question in said), "no idea")
+        return ChatReply(f"<answer>{found}</answer>")
+
+    return FunctionChat(answer)
+
+
+ENDS = {
+    # gated: what becomes of guidance with a score of 0.25, 0.5 and 0.75 where the skill has 0.5
+    (): ("reject", "accept", "accept_new_best"),
+    STRICT: ("reject", "reject", "accept_new_best"),
+    FORCED: ("force_accept", "force_accept", "force_accept"),
+    ("evaluation.use_gate=false",): ("force_accept", "force_accept", "force_accept"),
+    ("evaluation.early_reject=false",): ("reject", "accept", "accept_new_best"),
+}
+
+
+@pytest.mark.parametrize("settings", list(ENDS), ids=" ".join)
+@pytest.mark.parametrize(("index", "share"), [(0, 0.25), (1, 0.5), (2, 0.75)])
+async def test_guidance_is_current_as_the_rule_wants_and_best_only_if_better(
+    settings: tuple[str, ...], index: int, share: float
+) -> None:
+    log = EventLog()
+    target = answering({"- Keep short.": share})
+    toy = Toy(settings, target=target, optimizer=FunctionChat(Adviser()))
+    run = toy_run(toy, observers=[Subscriber("log", log)])
+    baseline = await measure(run, SEED, "selection")
+    assert baseline.hard == 0.5
+    before = TrainState(baseline, baseline, done=4, epoch_skill=EARLIER)
+    after = await close_epoch(run, before, run.plan.step(4))
+    decided = log.of(SlowUpdateDecided)[-1]
+    assert decided.action == ENDS[settings][index]
+    taken = "accept" in decided.action
+    assert (after.current.hard, after.current_step, after.current_epoch) == (
+        (share, 4, 2) if taken else (0.5, 0, 0)
+    )
+    better = share > 0.5
+    assert (after.best.hard, after.best_step, after.best_epoch) == (
+        (share, 4, 2) if better else (0.5, 0, 0)
+    )
+    assert decided.decision is not None
+    assert (decided.decision.leads, decided.decision.tied) == (
+        better,
+        decided.action == "accept",
+    )
+
+
 async def test_t3_a_soft_gate_gets_both_scores_from_a_measurement() -> None:
-    run, _, after, _ = await closed(Adviser(), ["evaluation.gate_metric=soft"])
-    fresh = await measure(run, after.best.skill, "selection")
-    assert isinstance(after.best, Measured)
-    assert (after.best.hard, after.best.soft) == (fresh.hard, fresh.soft)
-    assert after.best.skill.text == fresh.skill.text
-
-
-async def test_gated_guidance_that_is_not_better_changes_nothing() -> None:
-    settings = ["optimizer.slow_update_gate_with_selection=true"]
-    _, before, after, log = await closed(Adviser(), settings)
-    assert log.of(SlowUpdateDecided)[-1].action == "reject"
-    assert (after.current, after.best) == (before.current, before.best)
+    run, before, after, _ = await closed(Adviser(), ["evaluation.gate_metric=soft", *FORCED])
+    assert after.current.skill != before.current.skill
+    fresh = await measure(run, after.current.skill, "selection")
+    assert isinstance(after.current, Measured)
+    assert (after.current.hard, after.current.soft) == (fresh.hard, fresh.soft)
 
 
 @pytest.mark.parametrize("gated", ["true", "false"])
@@ -137,7 +189,7 @@ async def test_an_epoch_that_left_the_skill_as_it_was_attempts_each_task_once() 
     agent, adviser = Fickle(), Adviser()
     run = toy_run(Toy(["optimizer.use_slow_update=false"], optimizer=FunctionChat(adviser)))
     baseline = await measure(run, SEED, "selection")
-    state = TrainState(baseline, baseline, done=4, epoch_skill=SEED.with_region(SLOW_UPDATE, ""))
+    state = TrainState(baseline, baseline, done=4, epoch_skill=SEED)
     await close_epoch(replace(run, target=agent), state, run.plan.step(4))
     assert set(agent.asked.values()) == {1}
     told = adviser.material("meta_skill")

@@ -14,9 +14,9 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson
 from skillopt_cli.core.task import Attempt, ChatReply
 from skillopt_cli.engine.bus import Subscriber
-from skillopt_cli.rules import STAGES
+from skillopt_cli.optimizers.rules import STAGES
 from skillopt_cli.stages import aggregate, reflect, select, update
-from skillopt_cli.stages.material import edits_block, lessons_text
+from skillopt_cli.stages.prompt_text import edits_block, lessons_text, skill_text
 from skillopt_cli.testing import EventLog, FunctionChat, MemoryStore, Toy, toy_run
 
 SUGGESTIONS = "optimizer.skill_update_mode=rewrite_from_suggestions"
@@ -225,6 +225,10 @@ async def test_analysts_and_merges_of_whole_texts() -> None:
     assert [(e.op, e.support) for e in merged.edits] == [(REWRITE, 6)]
     names = {request.schema_name for request in asked.chat.requests}
     assert names == {"analyst_error_full", "merge_failure_full"}
+    analysts, merges = asked.chat.requests[:3], asked.chat.requests[3:]
+    shared = {request.messages[1].content[: request.shared] for request in analysts}
+    assert shared == {skill_text(SKILL)}
+    assert {request.shared for request in merges} == {None}
     assert '"new_skill"' in asked.chat.requests[-1].messages[1].content
     asked.chat.requests.clear()
     assert await select(run, SKILL, merged, None) == merged

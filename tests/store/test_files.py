@@ -14,11 +14,11 @@ from store_samples import AWKWARD, REPLY, TASK, broken, fact, scored, state
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import Degraded, Stamped
 from skillopt_cli.ports import Store
-from skillopt_cli.store import codec, files
-from skillopt_cli.store.files import FileStore, replace_text
+from skillopt_cli.store import codec, event_log
+from skillopt_cli.store.event_log import LogTail
+from skillopt_cli.store.files import FileStore, clear_drafts, replace_text
 from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.memory import MemoryStore
-from skillopt_cli.store.tail import Tail
 
 WRITER = """
 import sys
@@ -175,9 +175,9 @@ class TestDamage:
             file.truncate(1 << 30)  # a hole, which takes no room
             file.seek(0, os.SEEK_END)
             file.write(last)
-        monkeypatch.setattr(files, "LONGEST_LINE", 1 << 18)
+        monkeypatch.setattr(event_log, "LONGEST_LINE", 1 << 18)
         where = r"line 2 of .*events\.jsonl is longer than any fact"
-        tail = Tail(store.folder)
+        tail = LogTail(store.folder)
         tracemalloc.start()
         with pytest.raises(DataError, match=where):
             tail.read()
@@ -267,3 +267,45 @@ def test_kill_9_keeps_every_fact_and_the_checkpoint(tmp_path: Path, journal: Jou
         assert saved.done in (acknowledged // 20 * 20, (acknowledged + 1) // 20 * 20)
         store.append(fact(store.last_number + 1))
         assert [one.number for one in store.facts()] == list(range(1, len(numbers) + 2))
+
+
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+from pathlib import Path
+from skillopt_cli.core.companion_files import Companion, Folder
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.store.files import FileStore, replace_folder, replace_text
+from skillopt_cli.store.journal import MEMORY, Journal
+
+def kill(*paths):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+run, what = Path(sys.argv[1]), sys.argv[2]
+if what == "text":
+    Path.replace = kill
+    replace_text(run / "skills" / "best.md", "new")
+skill = SkillDocument("new", Folder((Companion("a.py", "1"),)))
+with Journal(MEMORY) as journal, FileStore(run, journal) as store:
+    if what == "kept text":
+        Path.replace = kill
+        store.keep("skills/a/b/best.md", "new")
+    Path.rename = kill
+    if what == "kept folder":
+        store.keep_folder("skills/a/b/best", skill)
+    replace_folder(run / "skills" / "best", skill)
+"""
+
+
+@pytest.mark.parametrize("what", ["text", "folder", "kept text", "kept folder"])
+def test_what_a_killed_process_left_half_written_is_cleared(tmp_path: Path, what: str) -> None:
+    (tmp_path / "skills" / "best").mkdir(parents=True)
+    (tmp_path / "skills" / "a" / "b" / "best").mkdir(parents=True)
+    own = [tmp_path / ".notes.tmp", tmp_path / "skills" / "best.md", tmp_path / ".a1b2c3d4e5f6.md"]
+    for path in own:
+        path.write_text("old", encoding="utf-8")
+    before = sorted(tmp_path.rglob("*"))
+    subprocess.run([sys.executable, "-c", KILLED_WHILE_WRITING, str(tmp_path), what], check=False)
+    assert sorted(tmp_path.rglob("*")) != before
+    clear_drafts(tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert all(path.read_text(encoding="utf-8") == "old" for path in own)

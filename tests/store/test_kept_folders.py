@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from skillopt_cli.core.companion_files import Companion, Folder, Held
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.folder import Companion, Folder, Held
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.store.files import FileStore
 from skillopt_cli.store.journal import Journal

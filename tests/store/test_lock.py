@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from skillopt_cli.core.errors import RunLocked
-from skillopt_cli.store.lock import lock_run
+from skillopt_cli.store.lock import lock_holder, lock_run
 
 HOLDER = """
 import sys
 from pathlib import Path
-from skillopt_cli.store.lock import lock_run
+from skillopt_cli.store.lock import lock_holder, lock_run
 
 with lock_run(Path(sys.argv[1])):
     print("held", flush=True)
@@ -42,14 +42,14 @@ def test_a_second_process_is_refused_until_the_first_ends(
     assert str(holder.pid) in caught.value.message
     assert str(tmp_path) in caught.value.message
     assert caught.value.exit_code == 2
-    holder.communicate("\n", timeout=10)
+    holder.communicate("\n", timeout=600)
     with lock_run(tmp_path):
         pass
 
 
 def test_kill_9_releases_the_lock(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
     holder.kill()
-    holder.communicate(timeout=10)
+    holder.communicate(timeout=600)
     with lock_run(tmp_path):
         assert (tmp_path / "run.lock").read_text("ascii") == f"{os.getpid()}\n"
 
@@ -66,3 +66,19 @@ def test_an_error_inside_releases_it(tmp_path: Path) -> None:
         raise KeyError
     with lock_run(tmp_path):
         pass
+
+
+@pytest.mark.parametrize("change", ["removed", "replaced"])
+def test_a_lock_file_that_was_removed_does_not_let_a_second_process_in(
+    tmp_path: Path, holder: subprocess.Popen[str], change: str
+) -> None:
+    (tmp_path / "run.lock").unlink()
+    if change == "replaced":
+        (tmp_path / "run.lock").touch()
+    assert lock_holder(tmp_path) == "unknown"
+    with pytest.raises(RunLocked, match="is in use by process unknown"), lock_run(tmp_path):
+        pass
+    holder.communicate("\n", timeout=600)
+    assert lock_holder(tmp_path) is None
+    with lock_run(tmp_path):
+        assert lock_holder(tmp_path) == str(os.getpid())

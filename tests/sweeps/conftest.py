@@ -10,7 +10,9 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _usual_signals() -> Iterator[None]:
-    """Ctrl-C as a terminal has it; a shell's job in the background is begun to ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """As a terminal has them; jobs in the background are begun to ignore some."""
+    interrupted = signal.signal(signal.SIGINT, signal.default_int_handler)
+    hung_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, interrupted)
+    signal.signal(signal.SIGHUP, hung_up)

@@ -9,10 +9,10 @@ from pathlib import Path
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.events import BaselineMeasured, RunFailed, RunFinished, RunStarted
 from skillopt_cli.core.ledger import Ledger, Spent
-from skillopt_cli.sweeps.crew import Ended
+from skillopt_cli.runlog.parts import Standing
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.sweeps.runner import EndedRun
 from skillopt_cli.sweeps.trials import Trial, with_run
-from skillopt_cli.ui.parts import Standing
-from skillopt_cli.ui.view import RunView
 
 STARTED = RunStarted("r", "b", 0, 4, 1, "o", "t", "d", 1, 1, 1, "hard", None, None)
 BASELINE = BaselineMeasured(0.5, 0.5, 0.5, 4, 4)
@@ -65,13 +65,13 @@ class Rig:
     def read(self, folder: Path) -> RunView:
         return self.views.get(folder.name, RunView())
 
-    def begin(self, trial: Trial) -> None:
+    def start(self, trial: Trial) -> None:
         self.begun.append((trial.run_id, trial.config.run.max_calls))
         self._at_work.append(trial)
         self.together = max(self.together, len(self._at_work))
         self.views[trial.run_id] = replace(self.read(trial.folder), run=STARTED)
 
-    def wait(self) -> Sequence[Ended]:
+    def wait(self) -> Sequence[EndedRun]:
         self.on_wait()
         over = self._at_work.pop(0)
         return [self._end(over)]
@@ -79,23 +79,23 @@ class Rig:
     def stop(self, trial: Trial) -> None:
         self.stopped.append(trial.run_id)
 
-    def kept(self, runs: int) -> None:
+    def skipped(self, runs: int) -> None:
         self.told.append(("kept", str(runs)))
 
     def run(self, what: str, trial: Trial, view: RunView, message: str = "") -> None:
         self.told.append((what, trial.run_id))
 
-    def _end(self, over: Trial) -> Ended:
+    def _end(self, over: Trial) -> EndedRun:
         name, limit = over.run_id, over.config.run.max_calls
         need = self.needs.get(name, 10)
         if name in self.stopped:
             self.views[name] = stopped(need // 2, 130)
-            return Ended(over, 130, "stopped by the user")
+            return EndedRun(over, 130, "stopped by the user")
         if code := self.codes.get(name):
             self.views[name] = stopped(1, code)
-            return Ended(over, code, "it failed")
+            return EndedRun(over, code, "it failed")
         if limit is not None and need > limit:
             self.views[name] = stopped(int(limit), 5, "max_calls")
-            return Ended(over, 5, "a cap was reached")
+            return EndedRun(over, 5, "a cap was reached")
         self.views[name] = finished(need)
-        return Ended(over)
+        return EndedRun(over)

@@ -12,20 +12,20 @@ from sweep_rig import finished, stopped, trial
 
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import TestMeasured
-from skillopt_cli.core.luck import LEVEL, interval, sign_test
-from skillopt_cli.sweeps.crew import Ended
-from skillopt_cli.sweeps.grid import Grid
+from skillopt_cli.core.paired_statistics import sign_flip_test
+from skillopt_cli.core.statistics import LEVEL, interval
+from skillopt_cli.reports.page import as_markdown
+from skillopt_cli.runlog.rounds import Outcome, Round
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.sweeps.budget import SweepBudget
+from skillopt_cli.sweeps.grid import Caps, SweepGrid
 from skillopt_cli.sweeps.report import sweep_document, sweep_page
-from skillopt_cli.sweeps.results import Standings, standings
-from skillopt_cli.sweeps.schedule import Outcome as Ending
-from skillopt_cli.sweeps.sections import Caps
-from skillopt_cli.sweeps.spending import Purse
+from skillopt_cli.sweeps.results import SweepResults, sweep_results
+from skillopt_cli.sweeps.runner import EndedRun
+from skillopt_cli.sweeps.scheduler import SweepOutcome as Ending
 from skillopt_cli.sweeps.trials import Trial
-from skillopt_cli.ui.page import as_markdown
-from skillopt_cli.ui.rounds import Outcome, Round
-from skillopt_cli.ui.view import RunView
 
-GRID = Grid(Path("g.yaml"), "g", "b", "", None, (), (), (), Caps(), None)
+GRID = SweepGrid(Path("g.yaml"), "g", "b", "", None, (), (), (), Caps(), None)
 
 
 class Runs:
@@ -48,7 +48,7 @@ class Runs:
         self.views[made.run_id] = replace(
             finished(best=best),
             tests={"best": test},
-            rounds=(Round(0, "test", "best", outcomes=outcomes),),
+            rounds=(Round(0, "test", "best", chunks=(outcomes,)),),
         )
         made.folder.mkdir(parents=True)
         self.manifest(made, {f"t{i}": "x" for i in range(len(marks))})
@@ -58,9 +58,9 @@ class Runs:
         document = {**dict.fromkeys(parts, ""), "splits": {"test": test}}
         (made.folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
 
-    def standings(self, outcome: Ending | None = None) -> Standings:
+    def sweep_results(self, outcome: Ending | None = None) -> SweepResults:
         read = {t.folder: self.views.get(t.run_id, RunView()) for t in self.trials}
-        return standings(self.trials, outcome or Ending(), read.__getitem__)
+        return sweep_results(self.trials, outcome or Ending(), read.__getitem__)
 
 
 @pytest.fixture
@@ -68,18 +68,18 @@ def runs() -> Runs:
     return Runs()
 
 
-def page(found: Standings) -> str:
-    return as_markdown(sweep_page(GRID, found, Purse(())))
+def page(found: SweepResults) -> str:
+    return as_markdown(sweep_page(GRID, found, SweepBudget(())))
 
 
-def order(found: Standings) -> list[str]:
+def order(found: SweepResults) -> list[str]:
     return [c.settings[0][1] for c in found.combinations]
 
 
 def test_the_selection_score_ranks_and_the_test_judges(runs: Runs) -> None:
     runs.add("a", 0.5, [1.0] * 8 + [0.0] * 2)
     runs.add("b", 0.7, [0.0] * 8 + [1.0] * 2)
-    found = runs.standings()
+    found = runs.sweep_results()
     assert order(found) == ["b", "a"]
     first, second = found.combinations
     assert first.against is None
@@ -87,34 +87,34 @@ def test_the_selection_score_ranks_and_the_test_judges(runs: Runs) -> None:
     assert against is not None
     assert (against.won, against.lost, against.n) == (8, 2, 10)
     assert against.difference == pytest.approx(0.6)
-    assert against.chance == sign_test(8, 2)
+    assert against.chance == sign_flip_test([1.0] * 8 + [-1.0] * 2)
     assert against.verdict == "within noise"
     assert "All differences are within noise" in page(found)
 
 
 def test_nothing_is_called_ranked_before_a_combination_is_complete(runs: Runs) -> None:
     runs.trials.append(trial("a", None))
-    assert "Ranked" not in page(runs.standings())
+    assert "Ranked" not in page(runs.sweep_results())
     runs.add("b", 0.5, [1.0])
-    assert "Ranked by the selection score" in page(runs.standings())
+    assert "Ranked by the selection score" in page(runs.sweep_results())
 
 
 def test_a_difference_beyond_luck_is_said_with_its_side(runs: Runs) -> None:
     runs.add("a", 0.7, [1.0] * 12)
     runs.add("b", 0.6, [0.0] * 12)
     runs.add("c", 0.5, [1.0] * 11 + [0.0])
-    found = runs.standings()
+    found = runs.sweep_results()
     verdicts = [c.against.verdict for c in found.combinations if c.against]
     assert verdicts == ["worse", "within noise"]
     assert "1 difference from the first is more than noise" in page(found)
     # Two looks were taken, so each chance counts for more.
-    assert found.combinations[1].against.chance == pytest.approx(2 * sign_test(0, 12))  # type: ignore[union-attr]
+    assert found.combinations[1].against.chance == pytest.approx(2 * sign_flip_test([-1.0] * 12))  # type: ignore[union-attr]
 
 
 def test_a_better_test_than_the_first_is_not_hidden(runs: Runs) -> None:
     runs.add("a", 0.7, [0.0] * 12)
     runs.add("b", 0.6, [1.0] * 12)
-    second = runs.standings().combinations[1]
+    second = runs.sweep_results().combinations[1]
     assert second.against and second.against.verdict == "better"
 
 
@@ -123,11 +123,11 @@ def test_a_mean_that_goes_against_most_tasks_shows_nothing(runs: Runs) -> None:
     for seed in range(10):
         runs.add("a", 0.7, [0.0] * 9 + [1.0], seed=seed)
         runs.add("b", 0.6, [float(seed == 0)] * 9 + [0.0], seed=seed)
-    found = runs.standings()
+    found = runs.sweep_results()
     against = found.combinations[1].against
     assert against is not None
     assert (against.won, against.lost) == (9, 1)
-    assert against.chance < LEVEL and against.difference < 0
+    assert against.difference < 0 and against.chance > LEVEL
     assert against.verdict == "within noise"
     assert "All differences are within noise" in page(found)
 
@@ -136,7 +136,7 @@ def test_the_task_is_the_unit_however_many_seeds(runs: Runs) -> None:
     for seed in (1, 2, 3):
         runs.add("a", 0.6, [1.0, 0.0, 1.0, 0.0], seed=seed)
         runs.add("b", 0.5, [1.0, 0.0, 0.0, 0.0], seed=seed)
-    first, second = runs.standings().combinations
+    first, second = runs.sweep_results().combinations
     assert first.tested and second.tested and second.against
     assert (first.tested.n, first.tested.hard) == (4, 0.5)
     assert (first.tested.low, first.tested.high) == interval(0.5, 4)
@@ -147,7 +147,7 @@ def test_the_task_is_the_unit_however_many_seeds(runs: Runs) -> None:
 def test_the_mean_of_each_seed_is_over_the_tasks_that_all_have(runs: Runs) -> None:
     runs.add("a", 0.6, [1.0, 1.0, 0.0], seed=1)
     runs.add("a", 0.6, [None, 1.0, 1.0], seed=2)
-    (only,) = runs.standings().combinations
+    (only,) = runs.sweep_results().combinations
     assert only.tested and only.tested.by_seed == (0.5, 1.0)
     assert only.tested.hard == 0.75
 
@@ -155,16 +155,16 @@ def test_the_mean_of_each_seed_is_over_the_tasks_that_all_have(runs: Runs) -> No
 def test_seeds_are_averaged_within_a_task(runs: Runs) -> None:
     runs.add("a", 0.8, [1.0, 0.0], seed=1)
     runs.add("a", 0.4, [0.0, 0.0], seed=2)
-    (only,) = runs.standings().combinations
-    assert only.tested and only.tested.marks == {"t0": 0.5, "t1": 0.0}
+    (only,) = runs.sweep_results().combinations
+    assert only.tested and only.tested.scores == {"t0": 0.5, "t1": 0.0}
     assert only.best == pytest.approx(0.6)
-    assert "0.25 (0.00-0.50)" in page(runs.standings())
+    assert "0.25 (0.00-0.50)" in page(runs.sweep_results())
 
 
 def test_broken_tasks_are_left_out_on_both_sides(runs: Runs) -> None:
     runs.add("a", 0.7, [1.0, None, 1.0])
     runs.add("b", 0.6, [None, 0.0, 0.0])
-    second = runs.standings().combinations[1]
+    second = runs.sweep_results().combinations[1]
     assert second.against and (second.against.n, second.against.lost) == (1, 1)
 
 
@@ -175,7 +175,7 @@ def test_what_is_not_finished_stands_last_and_is_not_compared(runs: Runs) -> Non
     runs.add("b", 0.5, [1.0, 0.0], seed=2)
     runs.trials.append(replace(trial("c", 1), run_id="c-1"))
     runs.views["c-1"] = stopped(4, 130)
-    found = runs.standings(Ending(failures={"a-2": Ended(runs.trials[1], 4, "no key")}))
+    found = runs.sweep_results(Ending(failures={"a-2": EndedRun(runs.trials[1], 4, "no key")}))
     assert order(found) == ["b", "a", "c"]
     assert [c.tested is not None for c in found.combinations] == [True, False, False]
     said = page(found)
@@ -188,7 +188,7 @@ def test_other_tasks_are_not_compared(runs: Runs) -> None:
     runs.add("a", 0.9, [1.0, 1.0])
     runs.add("b", 0.5, [1.0, 0.0])
     runs.manifest(runs.trials[1], {"t0": "x", "t1": "another text"})
-    found = runs.standings()
+    found = runs.sweep_results()
     assert all(c.against is None for c in found.combinations)
     assert "do not have the same test tasks" in found.incomparable
     assert "Not compared" in page(found)
@@ -198,20 +198,20 @@ def test_a_best_skill_that_reads_like_the_seed_has_the_seed_s_marks(runs: Runs) 
     runs.add("a", 0.5, [1.0, 0.0])
     (made,) = runs.views["a"].rounds
     runs.views["a"] = replace(runs.views["a"], rounds=(replace(made, label="seed"),))
-    (only,) = runs.standings().combinations
+    (only,) = runs.sweep_results().combinations
     assert only.tested and only.tested.hard == 0.5
 
 
 def test_one_seed_is_said_to_compare_skills_only(runs: Runs) -> None:
     runs.add("a", 0.9, [1.0, 1.0])
     runs.add("b", 0.5, [1.0, 0.0])
-    assert "trained with one seed" in page(runs.standings())
+    assert "trained with one seed" in page(runs.sweep_results())
 
 
 def test_the_document_holds_what_the_page_shows(runs: Runs) -> None:
     runs.add("a", 0.9, [1.0] * 6)
     runs.add("b", 0.5, [0.0] * 6)
-    document = sweep_document(GRID, runs.standings(), Purse(()), 0)
+    document = sweep_document(GRID, runs.sweep_results(), SweepBudget(()), 0)
     first, second = document["combinations"]
     assert json.loads(json.dumps(document)) == document
     assert first["place"] == 1 and first["against_first"] is None
@@ -225,10 +225,10 @@ def test_equal_scores_share_a_place(runs: Runs) -> None:
     for name, best in (("a", 0.5), ("b", 0.9), ("c", 0.3), ("d", 0.9), ("e", 0.1 + 0.2)):
         runs.add(name, best, [1.0, 0.0])
     runs.trials.append(trial("f"))
-    found = runs.standings()
+    found = runs.sweep_results()
     assert order(found) == ["b", "d", "a", "c", "e", "f"], "equal ones in the order of the grid"
     assert found.places == [1, 1, 3, 4, 4, None]
-    document = sweep_document(GRID, found, Purse(()), 0)
+    document = sweep_document(GRID, found, SweepBudget(()), 0)
     assert [c["place"] for c in document["combinations"]] == [1, 1, 3, 4, 4, None]
     rows = [line.split("|")[1].strip() for line in page(found).splitlines() if "0." in line]
     assert rows[:5] == ["1", "1", "3", "4", "4"]
@@ -245,7 +245,7 @@ def test_settings_have_the_values_that_their_keys_want(runs: Runs) -> None:
     )
     runs.add("a", 0.5, [1.0])
     runs.trials = [replace(runs.trials[0], settings=settings)]
-    (only,) = sweep_document(GRID, runs.standings(), Purse(()), 0)["combinations"]
+    (only,) = sweep_document(GRID, runs.sweep_results(), SweepBudget(()), 0)["combinations"]
     assert only["settings"] == {
         "optimizer.learning_rate": 8,
         "optimizer.lr_scheduler": "cosine",
@@ -265,7 +265,7 @@ def test_a_run_whose_log_is_damaged_has_no_result(runs: Runs) -> None:
             raise DataError("line 3 is not a fact")
         return runs.views[folder.name]
 
-    found = standings(runs.trials, Ending(), read)
+    found = sweep_results(runs.trials, Ending(), read)
     first, second = found.combinations
     assert (first.settings[0][1], found.places) == ("b", [1, None])
     assert (second.results[0].status, second.results[0].message) == (

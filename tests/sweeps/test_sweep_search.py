@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from sweep_rig import finished, stopped, view
 
-from skillopt_cli.compose.settings import Wishes
+from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config.layers import Strength, leaf_layer, resolve
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.sweeps.grid import Settings, read_grid
-from skillopt_cli.sweeps.search import Searched
-from skillopt_cli.sweeps.trials import Maker, Trial
+from skillopt_cli.sweeps.search import SearchSource
+from skillopt_cli.sweeps.trials import Trial, TrialFactory
 
 pytest.importorskip("optuna")
 
@@ -29,7 +29,7 @@ search: {trials: 6, seed: 3}
 """
 
 
-class Quick(Maker):
+class Quick(TrialFactory):
     """Makes trials without asking plug-ins, which takes long."""
 
     @property
@@ -48,25 +48,25 @@ class Quick(Maker):
             yield Trial(settings, seed, f"{name}-{seed}", config)
 
 
-def searched(text: str = TEXT) -> Searched:
+def searched(text: str = TEXT) -> SearchSource:
     path = Path("find.yaml")
     path.write_text(text, encoding="utf-8")
-    maker = Quick(read_grid(path), Wishes(), {})
+    maker = Quick(read_grid(path), Overrides(), {})
     maker.home.mkdir(parents=True, exist_ok=True)
-    return Searched(maker)
+    return SearchSource(maker)
 
 
 def score(trial: Trial) -> float:
     return 1.0 / trial.config.optimizer.learning_rate
 
 
-def whole(search: Searched, most: int = 99) -> list[str]:
+def whole(search: SearchSource, most: int = 99) -> list[str]:
     """Go on with a search; the run ids, in the order they were chosen."""
     chosen = []
-    while len(chosen) < most and (trials := search.more()):
+    while len(chosen) < most and (trials := search.next_trials()):
         for trial in trials:
             chosen.append(trial.run_id)
-            search.ended(trial, finished(best=score(trial)))
+            search.record_end(trial, finished(best=score(trial)))
     return chosen
 
 
@@ -86,7 +86,7 @@ def test_a_killed_search_chooses_as_if_it_had_not_been(sampler: str) -> None:
     Path("outputs/sweeps/find/study.log").unlink()
     before = searched(text)
     first = whole(before, 3)
-    (lost,) = before.more()  # chosen and never heard of again
+    (lost,) = before.next_trials()  # chosen and never heard of again
     again = searched(text)
     assert [t.run_id for t in again.trials] == [*first, lost.run_id]
     rest = whole(again)
@@ -110,70 +110,70 @@ def test_other_bounds_or_settings_are_another_search() -> None:
 
 def test_all_seeds_of_a_choice_count_together() -> None:
     search = searched(TEXT.replace("search:", "seeds: [1, 2]\nsearch:"))
-    one, other = search.more()
+    one, other = search.next_trials()
     assert (one.seed, other.seed) == (1, 2)
-    search.ended(one, finished(best=0.2))
+    search.record_end(one, finished(best=0.2))
     assert search._study.trials[0].value is None
-    search.ended(other, finished(best=0.6))
+    search.record_end(other, finished(best=0.6))
     assert search._study.trials[0].value == pytest.approx(0.4)
 
 
 def test_a_failed_run_is_no_score_and_the_next_sweep_tries_it_again() -> None:
     search = searched(TEXT.replace("trials: 6", "trials: 2"))
-    (failed,) = search.more()
-    search.ended(failed, stopped(1, 4))
-    (other,) = search.more()
-    search.ended(other, finished(best=0.4))
-    assert search.more() == []
+    (failed,) = search.next_trials()
+    search.record_end(failed, stopped(1, 4))
+    (other,) = search.next_trials()
+    search.record_end(other, finished(best=0.4))
+    assert search.next_trials() == []
     assert [t.value for t in search._study.trials] == [None, 0.4]
     again = searched(TEXT.replace("trials: 6", "trials: 2"))
-    assert [t.run_id for t in again.more()] == [failed.run_id]
-    again.ended(failed, finished(best=0.6))
-    assert again.more() == []
+    assert [t.run_id for t in again.next_trials()] == [failed.run_id]
+    again.record_end(failed, finished(best=0.6))
+    assert again.next_trials() == []
     assert [t.value for t in again._study.trials] == [0.6, 0.4]
 
 
 def test_of_a_choice_with_a_failed_run_the_others_are_kept() -> None:
     text = TEXT.replace("search:", "seeds: [1, 2]\nsearch:")
     search = searched(text)
-    one, other = search.more()
-    search.ended(one, stopped(1, 4))
-    search.ended(other, finished(best=0.6))
+    one, other = search.next_trials()
+    search.record_end(one, stopped(1, 4))
+    search.record_end(other, finished(best=0.6))
     again = searched(text)
-    assert [t.run_id for t in again.more()] == [one.run_id, other.run_id]
-    again.ended(other, finished(best=0.6))
-    again.ended(one, finished(best=0.2))
+    assert [t.run_id for t in again.next_trials()] == [one.run_id, other.run_id]
+    again.record_end(other, finished(best=0.6))
+    again.record_end(one, finished(best=0.2))
     assert again._study.trials[0].value == pytest.approx(0.4)
 
 
 def test_a_run_below_the_median_is_given_up_for_good() -> None:
     text = TEXT.replace("seed: 3", "seed: 3, prune: true, sampler: random")
     search = searched(text)
-    assert search.watches
+    assert search.wants_progress
     for best in (0.6, 0.7, 0.8):
-        (trial,) = search.more()
+        (trial,) = search.next_trials()
         for done in (1, 2, 3):
-            assert not search.dropped(trial, view(best=best, done=done))
-        search.ended(trial, finished(best=best))
-    (good,) = search.more()
-    (bad,) = search.more()
-    assert not search.dropped(good, view(best=0.9, done=2))
-    assert not search.dropped(bad, view(best=0.1, done=0))
-    assert search.dropped(bad, view(best=0.1, done=2))
-    search.ended(bad, stopped(5, 130))
-    assert search.abandoned == {bad.run_id}
-    assert searched(text).abandoned == {bad.run_id}
-    assert [t.run_id for t in searched(text).more()] == [good.run_id]
+            assert not search.should_prune(trial, view(best=best, done=done))
+        search.record_end(trial, finished(best=best))
+    (good,) = search.next_trials()
+    (bad,) = search.next_trials()
+    assert not search.should_prune(good, view(best=0.9, done=2))
+    assert not search.should_prune(bad, view(best=0.1, done=0))
+    assert search.should_prune(bad, view(best=0.1, done=2))
+    search.record_end(bad, stopped(5, 130))
+    assert search.pruned == {bad.run_id}
+    assert searched(text).pruned == {bad.run_id}
+    assert [t.run_id for t in searched(text).next_trials()] == [good.run_id]
 
 
 def test_a_run_that_breaks_down_is_not_taken_for_one_that_was_given_up() -> None:
     text = TEXT.replace("seed: 3", "seed: 3, prune: true")
     search = searched(text)
-    (trial,) = search.more()
-    assert not search.dropped(trial, view(best=0.6, done=1))
-    search.ended(trial, stopped(5, 4))
+    (trial,) = search.next_trials()
+    assert not search.should_prune(trial, view(best=0.6, done=1))
+    search.record_end(trial, stopped(5, 4))
     assert search._study.trials[0].state.name == "RUNNING"
-    assert searched(text).abandoned == set()
+    assert searched(text).pruned == set()
 
 
 def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from skillopt_cli.core.errors import RateLimited
 from skillopt_cli.core.task import ChatReply, ChatRequest, Message
-from skillopt_cli.testing.chat import FunctionChat, ScriptedChat
+from skillopt_cli.testing import FunctionChat, ScriptedChat
 
 ASKED = ChatRequest((Message("user", "hi"),), "rollout")
 

@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from skillopt_cli.testing.model_server import Scripted, model_server
+from skillopt_cli.testing import ScriptedResponse, run_model_server
 
 
 def post(url, body, key="k", path="chat/completions", **headers):
@@ -18,7 +18,7 @@ def post(url, body, key="k", path="chat/completions", **headers):
         {"Content-Type": "application/json", **(headers or {"Authorization": f"Bearer {key}"})},
     )
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         with error:
@@ -36,7 +36,7 @@ def test_the_module_prints_its_address_serves_and_logs(tmp_path):
         url = process.stdout.readline().strip()
         assert url.startswith("http://127.0.0.1:")
         status, answer = post(url, BODY, key="secret-1")
-        with urllib.request.urlopen(f"{url}/models", timeout=10) as models:
+        with urllib.request.urlopen(f"{url}/models", timeout=60) as models:
             assert json.load(models)["data"]
     finally:
         process.terminate()
@@ -57,7 +57,7 @@ def test_the_module_prints_its_address_serves_and_logs(tmp_path):
     [({"auth_failure": True}, 401), ({"rate_limit_rate": 1.0}, 429)],
 )
 def test_the_simulated_faults_become_statuses(options, status):
-    with model_server(**options) as server:
+    with run_model_server(**options) as server:
         assert post(server.url, BODY)[0] == status
         assert [entry["status"] for entry in server.requests()] == [status]
 
@@ -70,8 +70,8 @@ def test_scripted_steps_come_first_and_the_schema_names_the_contract():
         "messages": [{"role": "user", "content": user}],
         "response_format": contract,
     }
-    with model_server() as server:
-        server.script(Scripted(418, {"error": {"message": "teapot"}}))
+    with run_model_server() as server:
+        server.script(ScriptedResponse(418, {"error": {"message": "teapot"}}))
         assert post(server.url, body) == (418, {"error": {"message": "teapot"}})
         status, answer = post(server.url, body)
         assert server.bodies() == [body, body]
@@ -79,20 +79,31 @@ def test_scripted_steps_come_first_and_the_schema_names_the_contract():
     assert json.loads(answer["choices"][0]["message"]["content"])["selected_indices"] == [1]
 
 
+def test_a_reset_server_is_as_it_started():
+    with run_model_server(rate_limit_rate=0.5) as server:
+        first = [post(server.url, BODY)[0] for _ in range(8)]
+        server.script(ScriptedResponse(418))
+        server.reset()
+        assert server.requests() == []
+        assert [post(server.url, BODY)[0] for _ in range(8)] == first
+        assert {200, 429} == set(first)
+        assert [entry["status"] for entry in server.requests()] == first
+
+
 def test_a_server_that_cannot_start_says_so(tmp_path):
-    with pytest.raises(RuntimeError, match="ended with code"), model_server(tmp_path):
+    with pytest.raises(RuntimeError, match="ended with code"), run_model_server(tmp_path):
         pass
 
 
 def test_a_key_and_a_model_can_be_asked_for():
-    with model_server(key="right", model="m") as server:
+    with run_model_server(key="right", model="m") as server:
         assert post(server.url, BODY, key="right")[0] == 200
         status, refusal = post(server.url, BODY, key="wrong")
         assert (status, refusal["error"]["type"]) == (401, "AuthFailed")
         status, refusal = post(server.url, BODY | {"model": "other"}, key="right")
         assert (status, refusal["error"]["type"]) == (404, "UnknownModel")
         assert [entry["status"] for entry in server.requests()] == [200, 401, 404]
-        with urllib.request.urlopen(f"{server.url}/models", timeout=10) as models:
+        with urllib.request.urlopen(f"{server.url}/models", timeout=60) as models:
             assert [entry["id"] for entry in json.load(models)["data"]] == ["m"]
 
 
@@ -127,7 +138,7 @@ FORMS = {
 
 @pytest.fixture(scope="module")
 def server():
-    with model_server() as running:
+    with run_model_server() as running:
         yield running
 
 
@@ -152,8 +163,8 @@ def test_a_short_response_may_be_asked_for_with_a_plain_text(server):
 def test_the_log_counts_what_a_scripted_answer_claims(server):
     spent = {"input_tokens": 3, "cache_read_input_tokens": 40, "output_tokens": 5}
     server.script(
-        Scripted(200, {"content": [], "usage": spent}),
-        Scripted(500, {"error": {"message": "no"}}),
+        ScriptedResponse(200, {"content": [], "usage": spent}),
+        ScriptedResponse(500, {"error": {"message": "no"}}),
     )
     for _ in range(2):
         post(server.url, {"model": "m", "messages": []}, path="messages")
@@ -163,7 +174,7 @@ def test_the_log_counts_what_a_scripted_answer_claims(server):
 
 def test_anthropics_form_takes_a_key_in_either_header_and_words_its_errors():
     body = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
-    with model_server(key="right", model="m") as server:
+    with run_model_server(key="right", model="m") as server:
         assert post(server.url, body, key="right", path="messages")[0] == 200
         assert post(server.url, body, path="messages", **{"X-Api-Key": "right"})[0] == 200
         status, refusal = post(server.url, body, key="wrong", path="messages")

@@ -5,8 +5,8 @@ import json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from skillopt_cli.backends.simulated.reader import read_span
-from skillopt_cli.testing.tasks import make_items, write_splits
+from skillopt_cli.backends.simulated.target import read_span
+from skillopt_cli.testing import make_items, write_splits
 
 
 @settings(max_examples=25)

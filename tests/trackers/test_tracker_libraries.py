@@ -21,7 +21,7 @@ from tracker_stores import (
 )
 
 from skillopt_cli.plugins import load_tracker
-from skillopt_cli.trackers.following import numbers
+from skillopt_cli.trackers.metrics import numbers
 
 ALL = ("mlflow", "otel", "tensorboard", "wandb")
 for _name in ALL:
@@ -135,6 +135,7 @@ def test_wandb(heavy: Path) -> None:
     assert found.settings["train"]["num_epochs"] == 2
 
 
+@pytest.mark.slow
 def test_tensorboard(light: Path) -> None:
     found = tensorboard_run(light)
     check_numbers(found, light)

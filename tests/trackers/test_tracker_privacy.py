@@ -163,6 +163,7 @@ def test_a_collector_that_takes_no_spans_is_told_of(collector: Collector) -> Non
     assert "spans could not be sent" in dropped["reason"]
 
 
+@pytest.mark.slow
 @needs("otel")
 def test_spans_are_written_out_where_that_is_asked_for() -> None:
     told = subprocess.run(

@@ -7,11 +7,13 @@ import json
 from facts import begun, stamp, whole_run
 
 from skillopt_cli.core import events as ev
+from skillopt_cli.core.ledger import PREFLIGHT
+from skillopt_cli.core.task import Usage
+from skillopt_cli.runlog.fold import fold
+from skillopt_cli.runlog.summary import summarise
+from skillopt_cli.runlog.text.ending import spend_lines
+from skillopt_cli.runlog.text.header import models_words
 from skillopt_cli.store.codec import dump_fact
-from skillopt_cli.ui.data import models_words
-from skillopt_cli.ui.ending import spend_lines
-from skillopt_cli.ui.folding import fold
-from skillopt_cli.ui.summary import summarise
 
 VERDICTS = [ev.JudgedTwice(1, "rollout", f"t{n}", agree=n != 2) for n in range(4)]
 
@@ -22,10 +24,23 @@ def test_agreement_is_told() -> None:
     assert summarise(view)["judged_twice"] == {"answers": 4, "agreed": 3, "share": 0.75}
 
 
+def test_the_share_of_unreadable_verdicts_is_told() -> None:
+    turns = (0, 0, 1, 0, 0)
+    calls = [ev.CallMade("judge", "rollout", Usage(1), turn=turn) for turn in turns]
+    preflight = [
+        ev.CallMade("judge", PREFLIGHT, Usage(1)),
+        ev.CallMade("target", "rollout", Usage(1), turn=1),
+    ]
+    view = fold(stamp([*preflight, *calls, *whole_run()]))
+    assert "Judge: 1 of 4 verdicts could not be read at first" in spend_lines(view)
+    shown = {"answers": 4, "unreadable": 1, "share": 0.25}
+    assert summarise(view)["unreadable_verdicts"] == shown
+
+
 def test_a_run_without_a_judge_says_nothing_of_one() -> None:
     view = fold(stamp(whole_run()))
     assert not any("Judge" in line for line in spend_lines(view))
-    assert "judged_twice" not in summarise(view)
+    assert not summarise(view).keys() & {"judged_twice", "unreadable_verdicts"}
 
 
 def test_the_head_names_who_plays_each_role_and_none_that_nobody_plays() -> None:

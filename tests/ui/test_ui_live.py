@@ -8,22 +8,33 @@ import time
 from pathlib import Path
 
 import pytest
-from facts import accepted_step, begun, one_of_each, opening, proposing, saved, stamp, states
+from facts import (
+    accepted_step,
+    begun,
+    one_of_each,
+    opening,
+    proposing,
+    rejected_step,
+    saved,
+    stamp,
+    states,
+)
 from rich.cells import cell_len
 from rich.console import Console
 from snapshots import assert_golden
 
+from skillopt_cli.charts.sparkline import sparkline
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit, EditOutcome
 from skillopt_cli.core.task import Usage
-from skillopt_cli.ui.folding import fold
-from skillopt_cli.ui.jsonlines import JsonLines
+from skillopt_cli.runlog.fold import fold
+from skillopt_cli.runlog.remaining import Schedule
+from skillopt_cli.runlog.text.gate import gate_line, gate_parts
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.ui.json_lines import JsonLines
 from skillopt_cli.ui.live import REFRESHES_PER_SECOND, LivePanel
-from skillopt_cli.ui.panel import FinalPanel, RunPanel
-from skillopt_cli.ui.pictures import sparkline
+from skillopt_cli.ui.panel import FinalPanel, PanelOptions, RunPanel
 from skillopt_cli.ui.plain import PlainLines
-from skillopt_cli.ui.verdict import gate_line, gate_parts
-from skillopt_cli.ui.view import RunView
 
 NASTY = (
     "[bold]b[/bold] [/] [red",
@@ -33,6 +44,9 @@ NASTY = (
     "\ud800 \u202e \x00",
     "",
 )
+
+PLANNED = PanelOptions(schedule=Schedule(20, (30, 30, 30), 40, 4))
+"""Of the run of `states`, in seconds."""
 
 
 def console(width: int, height: int = 40, encoding: str = "utf-8") -> Console:
@@ -64,12 +78,13 @@ def nasty_view(text: str) -> RunView:
     return fold(stamp(facts))
 
 
-@pytest.mark.parametrize("width", [60, 100, 160, 200])
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_golden_panels(width: int) -> None:
     parts = []
     for name, facts in states().items():
         view = fold(stamp(facts))
-        parts.append(f"# {name}\n{drawn(RunPanel(view, view.time + 2), console(width))}")
+        panel = RunPanel(view, view.time + 2, PLANNED)
+        parts.append(f"# {name}\n{drawn(panel, console(width))}")
     for name in ("finished", "barren", "failed", "interrupted"):
         view = fold(stamp(states()[name]))
         parts.append(f"# final {name}\n{drawn(FinalPanel(view), console(width))}")
@@ -111,9 +126,38 @@ def test_an_ascii_console_gets_ascii() -> None:
     assert drawn(RunPanel(view, view.time), console(100, encoding="ascii")).isascii()
 
 
-def test_remaining_time_is_not_made_up() -> None:
+def test_remaining_time_comes_from_the_plan_or_is_not_made_up() -> None:
     view = fold(stamp(states()["started"]))
     assert "0/3  left ?" in drawn(RunPanel(view, view.time), console(100))
+    assert "0/3  about 2m 30s left" in drawn(RunPanel(view, view.time, PLANNED), console(100))
+    later = fold(stamp(states()["early"]))
+    assert "about" not in drawn(RunPanel(later, later.time, PLANNED), console(100)).split("caps")[0]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("name", states())
+def test_a_usual_terminal_clips_nothing(name: str, width: int) -> None:
+    view = fold(stamp(states()[name]))
+    for part in (RunPanel(view, view.time + 2, PLANNED), FinalPanel(view)):
+        assert "…" not in drawn(part, console(width))
+
+
+@pytest.mark.parametrize("name", states())
+def test_score_and_verdict_come_first(name: str) -> None:
+    view = fold(stamp(states()[name]))
+    lines = drawn(RunPanel(view, view.time), console(80)).splitlines()
+    titles = [line[2:10].rstrip() for line in lines[1:3]]
+    assert titles == (["score", "verdict"] if view.run else ["between", "spent"])
+
+
+def test_rejected_edits_take_no_more_rows_than_accepted_ones() -> None:
+    kept = rows(fold(stamp([*opening(), *accepted_step(1)])), "edit")
+    turned_down = rows(fold(stamp([*opening(), *accepted_step(1), *rejected_step(2)])), "edit")
+    assert len(turned_down) < len(kept)
+    assert turned_down == [
+        '2  x rejected: add "Answer with one to three words." (+1 more)',
+        "2  x 2 left out: 1 unmatched, 1 over budget",
+    ]
 
 
 def test_sparkline() -> None:
@@ -168,14 +212,16 @@ def test_a_narrow_panel_keeps_verdicts_and_tells_rejected_edits_from_kept_ones()
     assert "- add" not in rejected
     accepted = drawn(RunPanel(fold(stamp([*opening(), *accepted_step(1)])), 0.0), console(60))
     assert '+ add "Answer' in accepted
-    assert "tasks   train 12, selection 20, test 100" in accepted
-    assert "n=20 " in accepted
+    assert "data    bundled sample: train 12, selection 20, test 100" in accepted
+    assert "n=20)" in accepted
 
 
 def test_a_small_selection_split_is_noted_and_its_check_is_named() -> None:
     said = drawn(RunPanel(fold(stamp([begun(n_selection=8)])), 0.0), console(160))
     assert "note    8 selection tasks: scores move in steps of 0.12" in said
     assert "`skillopt data check searchqa`" in said
+    narrow = drawn(RunPanel(fold(stamp([begun(n_selection=8)])), 0.0), console(80))
+    assert "…" not in narrow
     assert "note " not in drawn(RunPanel(fold(stamp([begun()])), 0.0), console(160))
 
 
@@ -225,6 +271,9 @@ def test_the_pace_is_shown_while_a_model_is_held_back() -> None:
     assert shown(slow) == ["8 calls in flight, 95.4 per minute, p/m"]
     assert shown(slow, ev.PaceChanged("p", "m", 64, None, "recovered")) == []
     assert shown(slow, ended=True) == []
+    out = ev.PaceChanged("p", "m", 1, None, "outage: calls wait up to 10 min")
+    assert shown(out) == ["outage: calls wait up to 10 min, p/m"]
+    assert shown(out, ev.PaceChanged("p", "m", 64, None, "the service answers again")) == []
 
 
 def rows(view: RunView, title: str, width: int = 100, now: float | None = None) -> list[str]:

@@ -24,11 +24,11 @@ from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.core.task import Usage
+from skillopt_cli.runlog.fold import apply, fold
+from skillopt_cli.runlog.text.gate import gate_line
 from skillopt_cli.store.codec import load_fact
-from skillopt_cli.ui.folding import apply, fold
-from skillopt_cli.ui.jsonlines import JsonLines
+from skillopt_cli.ui.json_lines import JsonLines
 from skillopt_cli.ui.plain import PlainLines, lines_of
-from skillopt_cli.ui.verdict import gate_line
 
 SILENT = {
     ev.StepStarted,
@@ -50,6 +50,40 @@ def written(facts: list[ev.RunEvent], *, pace: float = 1.0) -> str:
     for fact in stamp(facts, pace=pace):
         plain(fact)
     return stream.getvalue()
+
+
+def test_verbose_lines_show_guidance_and_notes_whole() -> None:
+    guidance = "\n\n".join(f"- rule {n}: {'very ' * 30}long" for n in range(3))
+    decided = ev.SlowUpdateDecided(2, 1, "accept", guidance)
+    notes = ev.MemoryWritten(2, 1, "first note\nsecond note")
+    stream = io.StringIO()
+    plain = PlainLines(stream, verbose=True)
+    for fact in stamp([*opening(), decided, notes]):
+        plain(fact)
+    for line in (*guidance.split("\n\n"), "Meta skill: second note"):
+        assert line in stream.getvalue()
+    assert "second note" not in written([*opening(), decided, notes])
+
+
+class Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("encoding", "arrow", "accept"), [("utf-8", "→", " ✓ ACCEPT"), ("ascii", "->", "  ACCEPT")]
+)
+def test_a_terminal_shows_signs_that_its_encoding_has(
+    encoding: str, arrow: str, accept: str
+) -> None:
+    raw = io.BytesIO()
+    stream = Terminal(raw, encoding=encoding)
+    plain = PlainLines(stream)
+    for fact in stamp([*opening(), *accepted_step()]):
+        plain(fact)
+    shown = raw.getvalue().decode(encoding)
+    assert f" {arrow} Reflect..." in shown
+    assert accept in shown
 
 
 @pytest.mark.parametrize("name", ["finished", "barren", "failed"])
@@ -115,7 +149,20 @@ def test_a_resume_says_what_is_recorded() -> None:
         ),
         (
             GateDecision("new_best", "soft", 0.6524, 0.6511, 0.6511),
-            "val score 0.652 > 0.651  ACCEPT",
+            "val score (soft) 0.652 > 0.651  ACCEPT",
+        ),
+        (
+            GateDecision("accept", "hard", 0.65, 0.65, 0.7, tied=True),
+            "val score 0.65 = 0.65  ACCEPT (not worse, best stays 0.70)",
+        ),
+        (
+            GateDecision("new_best", "hard", 0.65, 0.65, 0.65, tied=True),
+            "val score 0.65 = 0.65  ACCEPT (not worse, new best)",
+        ),
+        (
+            GateDecision("accept", "hard", 0.64, 0.65, 0.7, 10, 11, tied=True),
+            "val score 0.64 not worse than 0.65 on the tasks both scored  ACCEPT"
+            " (not worse, best stays 0.70)",
         ),
         (
             GateDecision("reject", "hard", 0.7, 0.65, 0.65, 10, 11),
@@ -199,6 +246,17 @@ def test_a_failed_evaluation_has_no_steps() -> None:
     assert written([begun(total_steps=0), failed]).splitlines()[-1] == "Ended early: after 1s"
 
 
+@pytest.mark.parametrize(("label", "words"), [("skill", "skill"), ("seed", "seed skill")])
+def test_an_arm_is_called_a_skill_once(label: str, words: str) -> None:
+    text = written([
+        begun(total_steps=0, epochs=0),
+        ev.StageStarted(0, "measure", 24, 4, label=label),
+        ev.StageStarted(0, "test", 24, 4, label=label),
+    ])
+    assert f"Measure: {words}, 24 items" in text
+    assert f"Test: {words}, 24 items" in text
+
+
 def test_an_evaluation_is_not_called_a_baseline() -> None:
     text = written([
         begun(total_steps=0, epochs=0),
@@ -274,7 +332,7 @@ def test_the_last_lines_name_the_score_where_it_is_not_the_hard_one(
     ("n", "note"),
     [
         (0, None),
-        (1, "1 selection task: scores move in steps of 1.00, and no difference can be told"),
+        (1, "1 selection task: scores move in steps of 1.00, and any difference may be luck"),
         (8, "8 selection tasks: scores move in steps of 0.12, and differences below 0.62"),
         (19, "19 selection tasks: "),
         (20, None),
@@ -286,6 +344,17 @@ def test_a_small_selection_split_is_noted_in_one_line(n: int, note: str | None) 
     if note:
         assert notes[0].startswith(f"Note: {note}")
         assert notes[0].endswith("; see `skillopt data check searchqa`")
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "target", "noted"),
+    [("folder", "simulated", True), ("searchqa", "simulated", False), ("folder", "m", False)],
+)
+def test_scores_of_the_simulated_model_on_own_tasks_are_noted(
+    benchmark: str, target: str, *, noted: bool
+) -> None:
+    lines = written([begun(benchmark=benchmark, target=target, n_selection=20)]).splitlines()
+    assert any("on own tasks its scores show nothing" in line for line in lines) == noted
 
 
 def test_an_evaluation_claims_no_use_of_the_splits() -> None:

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.task import Ending
-from skillopt_cli.ui.page import as_markdown
-from skillopt_cli.ui.report import Reported, report_document, story
-from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.work import take_work
+from skillopt_cli.reports.page import as_markdown
+from skillopt_cli.reports.run.document import report_document
+from skillopt_cli.reports.run.run_report import run_report
+from skillopt_cli.reports.run.subject import Subject
+from skillopt_cli.runlog.fold_work import take_work
+from skillopt_cli.runlog.view import RunView
 
 STARTED = ev.RunStarted("r", "searchqa", 0, 4, 2, "o", "t", "d", 1, 1, 1, "hard")
 
@@ -29,9 +31,9 @@ def view(*facts: ev.RolloutFinished) -> RunView:
 
 
 def told(seen: RunView) -> tuple[str, object]:
-    reported = Reported("r", seen)
+    reported = Subject("r", seen)
     (run,) = report_document([reported])["runs"]
-    return as_markdown(story(reported)), run["skill_loaded"]
+    return as_markdown(run_report(reported)), run["skill_loaded"]
 
 
 def test_the_share_of_attempts_that_loaded_the_skill_is_told() -> None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
-from web_rig import CHROMIUM, Tab, train_in
+from command_line import TINY, train
+from web_rig import CHROMIUM, Tab
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An outputs folder with two finished runs, `searchqa/a` and `searchqa/b`: for reading only."""
     folder = tmp_path_factory.mktemp("trained")
-    train_in(folder, "a")
-    return train_in(folder, "b", "--seed", "3", "--learning-rate", "2")
+    with chdir(folder):
+        train(*TINY, run_id="a")
+        train(*TINY, "--seed", "3", "--learning-rate", "2", run_id="b")
+    return folder / "outputs"
 
 
 @pytest.fixture
@@ -37,13 +41,14 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Callable[..., Tab]]:
-    """Opens a tab on a site; no tab may have met a fault when the test ends."""
+    """Opens a tab on a site, with the token; no tab may have met a fault when the test ends."""
     tabs: list[Tab] = []
 
     def opened(address: str, **options: Any) -> Tab:
         context = browser.new_context(**options)
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(300_000)
         made = Tab(context.new_page(), address)
+        made.log_in()
         made.watch()
         tabs.append(made)
         return made

@@ -17,9 +17,9 @@ from web_rig import HOME, PROGRAM, Tab, bare, client, held_at_edits, served
 
 from skillopt_cli.core.errors import DataError, SkillOptError
 from skillopt_cli.store.lock import lock_run
-from skillopt_cli.web.launching import launch
-from skillopt_cli.web.places import Named, Outputs
-from skillopt_cli.web.runs import Runs, Seen
+from skillopt_cli.web.launcher import launch
+from skillopt_cli.web.paths import Outputs, RunName
+from skillopt_cli.web.runs import Runs, RunSnapshot
 
 RUN = "/runs/searchqa/a"
 DIGITS = "9" * 5000
@@ -59,16 +59,16 @@ def test_a_step_that_is_no_number_of_ours_is_not_there(web: TestClient, number: 
 @pytest.mark.parametrize("number", [DIGITS, "-1", "٣", "0", ""])
 def test_an_edit_that_is_no_number_of_ours_is_refused(web: TestClient, number: str) -> None:
     found = parsed(web.get("/new").text).iter("input")
-    sign = next(e.get("value", "") for e in found if e.get("name") == "sign")
-    told = web.post(f"{RUN}/steer", data={"sign": sign, "do": "veto", "number": number})
-    assert told.status_code == 422 and "cannot be told that" in told.text
+    sign = next(e.get("value", "") for e in found if e.get("name") == "form_token")
+    told = web.post(f"{RUN}/steer", data={"form_token": sign, "do": "veto", "number": number})
+    assert told.status_code == 422 and "has no such command" in told.text
 
 
 @pytest.mark.parametrize("value", [DIGITS, "[" * 3000])
 def test_a_setting_without_end_is_a_fault_of_the_form(web: TestClient, value: str) -> None:
     found = parsed(web.get("/new").text).iter("input")
-    sign = next(e.get("value", "") for e in found if e.get("name") == "sign")
-    form = {"sign": sign, "benchmark": "searchqa", "preset": "tiny", "set:run.workers": value}
+    sign = next(e.get("value", "") for e in found if e.get("name") == "form_token")
+    form = {"form_token": sign, "benchmark": "searchqa", "preset": "tiny", "set:run.workers": value}
     assert web.post("/new", data=form).status_code == 422
 
 
@@ -112,7 +112,7 @@ MERGED = "a0: &a0 {x: 1}\n" + "".join(
     [
         ("config.yaml", BOMB, "aliases stand for more than 10,000 values"),
         ("config.yaml", MERGED, "aliases stand for more than 10,000 values"),
-        ("config.yaml", "a: &a [*a]\n", "an alias stands in what it names"),
+        ("config.yaml", "a: &a [*a]\n", "an alias occurs in what it names"),
         ("config.yaml", "a: 1\n" * 10_000_000, "it holds more than 100 kB"),
         ("config.yaml", "[" * 50_000, "lies too deep"),
         ("sources.json", "[" * 50_000, "cannot be read"),
@@ -149,9 +149,9 @@ def test_the_reader_survives_a_log_it_stumbles_over(
     outputs: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     runs = Runs(Outputs(outputs), patience=0)
-    seen, read = Runs.seen, list[str]()
+    seen, read = Runs.snapshot, list[str]()
 
-    def stumbling(self: Runs, name: Named, patience: float | None = None) -> Seen:
+    def stumbling(self: Runs, name: RunName, patience: float | None = None) -> RunSnapshot:
         read.append(name.run_id)
         if name.run_id == "a":
             raise RuntimeError("a bug")
@@ -159,8 +159,8 @@ def test_the_reader_survives_a_log_it_stumbles_over(
         return seen(self, name, 60)
 
     runs.rows()
-    monkeypatch.setattr(Runs, "seen", stumbling)
-    reader = Thread(target=runs.read_on)
+    monkeypatch.setattr(Runs, "snapshot", stumbling)
+    reader = Thread(target=runs.read_pending)
     reader.start()
     reader.join(60)
     assert read == ["a", "b"]
@@ -183,6 +183,7 @@ def test_a_run_that_was_removed_is_said_to_be_gone(web: TestClient, run: Path) -
         assert answer.status_code == 404 and GONE in answer.text
 
 
+@pytest.mark.slow
 def test_an_open_page_says_that_its_run_is_gone(tab: Callable[..., Tab], outputs: Path) -> None:
     with served(outputs) as address:
         finished, held = tab(address), tab(address)
@@ -201,6 +202,7 @@ def test_an_open_page_says_that_its_run_is_gone(tab: Callable[..., Tab], outputs
             opened.faults.clear()
 
 
+@pytest.mark.slow
 def test_open_pages_say_that_they_lost_their_server(
     tab: Callable[..., Tab], tmp_path: Path
 ) -> None:
@@ -213,10 +215,12 @@ def test_open_pages_say_that_they_lost_their_server(
                 one.page.get_by_text("running").first.wait_for()
                 assert not one.page.locator("#lost").is_visible()
         for one in opened:
-            one.page.locator("#lost", has_text="does not answer").wait_for()
+            one.page.locator("#lost", has_text="Connection lost").wait_for()
+            assert "lost" in one.page.locator("body").get_attribute("class")
         with served(root, "--port", address.rpartition(":")[2]):
             for one in opened:
                 one.page.locator("#lost").wait_for(state="hidden")
+                assert "lost" not in one.page.locator("body").get_attribute("class")
             stop = [*PROGRAM, "ctl", "held", "stop"]
             subprocess.run(stop, cwd=tmp_path, env=bare(tmp_path), check=True)
             for one in opened:

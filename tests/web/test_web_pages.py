@@ -17,7 +17,14 @@ from command_line import SMALLEST, skillopt
 from dom import parsed, text_of
 from web_rig import client
 
-from skillopt_cli.core.events import RunFinished, RunStarted, Stamped, TestMeasured
+from skillopt_cli.core.events import (
+    ParameterRefused,
+    RunFinished,
+    RunStarted,
+    Stamped,
+    TestMeasured,
+)
+from skillopt_cli.runlog.text.format import duration
 from skillopt_cli.store.codec import dump_fact
 
 RUN = "/runs/searchqa/a"
@@ -55,13 +62,15 @@ def numbers(text: str) -> list[tuple[str, str, str]]:
 def looked_up(run: Path, key: str) -> Any:
     """What the run's own files say under the key of a figure."""
     root, _, rest = key.partition(".")
+    found: Any
     if root == "summary":
-        return json.loads((run / "summary.json").read_text())[rest]
-    number, _, rest = rest.partition(".")
-    history = json.loads((run / "history.json").read_text())
-    found: Any = next(record for record in history if record["step"] == int(number))
+        found = json.loads((run / "summary.json").read_text())
+    else:
+        number, _, rest = rest.partition(".")
+        history = json.loads((run / "history.json").read_text())
+        found = next(record for record in history if record["step"] == int(number))
     for part in rest.split("."):
-        found = found[part]
+        found = found[int(part) if part.isdigit() else part]
     return found
 
 
@@ -83,11 +92,18 @@ def test_every_figure_is_that_of_the_runs_own_files(trained: Path, run_id: str) 
                     continue  # history.json has no such entry
                 expected = looked_up(run, key)
                 assert value == ("" if expected is None else json.dumps(expected)), (path, key)
-                assert agrees(shown, expected), (path, key, shown)
+                if key.endswith("wall_time_s"):
+                    assert shown == duration(expected)
+                else:
+                    assert agrees(shown, expected), (path, key, shown)
                 keys.add(re.sub(r"\d+", "N", key))
-    assert {"summary.test_hard", "summary.baseline_gate_score", "steps.N.current_score"} <= keys
+    assert {
+        "summary.test_hard",
+        "summary.best_gate_score_interval.N",
+        "steps.N.current_score",
+    } <= keys
     assert {"steps.N.rollout_hard", "steps.N.candidate_gate_score", "steps.N.skill_len"} <= keys
-    assert len(keys) > 30
+    assert len(keys) > 40
 
 
 def test_the_step_a_candidate_had_to_beat_is_the_one_before(trained: Path) -> None:
@@ -109,27 +125,138 @@ def test_every_score_of_a_picture_is_that_of_the_history(trained: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("split", ["selection", "train", "test"])
-def test_the_table_of_tasks_tells_what_each_attempt_came_to(trained: Path, split: str) -> None:
-    run = trained / "searchqa/a"
-    folders = {
-        "selection": ["selection", *(f"steps/step_{n:04d}/selection" for n in range(1, 5))],
-        "train": [f"steps/step_{n:04d}/rollout" for n in range(1, 5)],
-        "test": ["test/seed", "test/best"],
+FOLDERS = {
+    "selection": ("selection", *(f"steps/step_{n:04d}/selection" for n in range(1, 5))),
+    "train": tuple(f"steps/step_{n:04d}/rollout" for n in range(1, 5)),
+    "test": ("test/seed", "test/best"),
+}
+
+
+def charts(page: str) -> list[dict[str, Any]]:
+    """The options of the charts of a page."""
+    return [json.loads(one.attrib["data-option"]) for one in parsed(page).iter("score-chart")]
+
+
+@pytest.mark.parametrize("run_id", ["a", "b"])
+def test_a_chart_has_the_scores_of_the_history_with_their_intervals(
+    trained: Path, run_id: str
+) -> None:
+    run = trained / "searchqa" / run_id
+    history = json.loads((run / "history.json").read_text())
+    summary = json.loads((run / "summary.json").read_text())
+    with client(trained) as asking:
+        (chart,) = charts(asking.get(f"/runs/searchqa/{run_id}").text)
+    assert chart["xAxis"]["data"] == ["seed", *(str(record["step"]) for record in history)]
+    assert chart["yAxis"]["min"] == 0
+    low, width, best, current, *marks = chart["series"]
+    seed = summary["baseline_gate_score"]
+    scores = [seed, *(record["current_score"] for record in history)]
+    assert [point["value"] for point in current["data"]] == scores
+    assert best["data"] == [seed, *(record["best_score"] for record in history)]
+    assert {(m["value"][0], m["value"][1]) for one in marks for m in one["data"]} >= {
+        (str(record["step"]), record["candidate_gate_score"])
+        for record in history
+        if record["candidate_gate_score"] is not None
+    }
+    ends = [[a, round(a + b, 6)] for a, b in zip(low["data"], width["data"], strict=True)]
+    for name, value in (("baseline", seed), ("best", summary["best_gate_score"])):
+        expected = summary[f"{name}_gate_score_interval"]
+        assert ends[scores.index(value)] == pytest.approx(expected, abs=2e-6)
+    for point, (lowest, highest) in zip(current["data"], ends, strict=True):
+        assert f"(95 % interval {lowest:.2f} to {highest:.2f})" in point["words"]
+
+
+@pytest.mark.parametrize("split", list(FOLDERS))
+def test_the_heat_map_shows_what_each_attempt_came_to(trained: Path, split: str) -> None:
+    run, folders = trained / "searchqa/a", FOLDERS[split]
+    with client(trained) as asking:
+        page = parsed(asking.get(f"{RUN}/tasks?split={split}").text)
+    rows = [one for one in page.iter("g") if "data-task" in one.attrib]
+    columns = [one.attrib["data-column"] for one in page.iter("g") if "data-column" in one.attrib]
+    assert rows and len(columns) >= len(folders)
+    for row in rows:
+        task, story = row.attrib["data-task"], text_of(next(row.iter("title")))
+        states = by_column(story.removeprefix(f"{task}: "), columns)
+        for column, folder in zip(columns, folders, strict=False):
+            path = run / folder / f"{task}.json"
+            hard = json.loads(path.read_text())["hard"] if path.exists() else None
+            word = "not evaluated" if hard is None else "right" if hard == 1 else "failed"
+            assert states[column] == word, (task, story, column)
+
+
+def by_column(story: str, columns: list[str]) -> dict[str, str]:
+    """The state in each column of a row that is said as `right at 3, 4; failed at 0 to 2`."""
+    states = {}
+    for part in story.split("; "):
+        word, _, spans = part.partition(" at ")
+        for span in spans.split(", "):
+            first, _, last = span.partition(" to ")
+            for column in columns[columns.index(first) : columns.index(last or first) + 1]:
+                states[column] = word
+    return states
+
+
+def cells(page: str) -> list[dict[str, str]]:
+    """The rows of a table of cards, each by the titles of its columns."""
+    rows = []
+    for row in parsed(page).iter("tr"):
+        if (head := row.find("th[@scope='row']")) is not None:
+            about = {cell.attrib["data-title"]: text_of(cell) for cell in row.iter("td")}
+            rows.append(about | {"": text_of(head)})
+    return rows
+
+
+@pytest.mark.parametrize("split", ["selection", "test"])
+def test_the_table_of_tasks_is_that_of_the_results(trained: Path, split: str) -> None:
+    run = trained / "searchqa/b"
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["best_origin"] == "slow_update_epoch_02"
+    first, last = {
+        "selection": ("selection", "slow_update/epoch_02/selection"),
+        "test": ("test/seed", "test/best"),
     }[split]
     with client(trained) as asking:
-        page = asking.get(f"{RUN}/tasks?split={split}").text
-    found = re.findall(r'<tr><th scope="row"><a [^>]*>([^<]+)</a></th>(.*?)</tr>', page)
-    assert found
-    for task, cells in found:
-        states = re.findall(r'<td class="(\w+)">', cells)
-        for folder, state in zip(folders, states, strict=False):
-            path = run / folder / f"{task}.json"
-            if not path.exists():
-                assert state == "unseen"
-                continue
-            hard = json.loads(path.read_text())["hard"]
-            assert state == ("broken" if hard is None else "right" if hard >= 1 else "failed")
+        page = asking.get(f"/runs/searchqa/b/tasks?split={split}").text
+    shown = {row[""]: row for row in cells(page)}
+    for title, folder in (("Seed", first), ("Best", last)):
+        kept = (run / folder / "results.jsonl").read_text().splitlines()
+        results = [json.loads(row) for row in kept]
+        assert {row["id"] for row in results} == shown.keys()
+        for row in results:
+            seen = shown[row["id"]]
+            answer = row["predicted_answer"].removeprefix("<answer>").removesuffix("</answer>")
+            assert seen[title] == f"{'right' if row['hard'] == 1 else 'failed'} {answer}"
+            assert seen["Expected"] == " or ".join(row["expected"]) != ""
+            assert seen["Kind"] == row["task_type"]
+            assert row["question"].endswith(seen["Text"]) and seen["Text"]
+
+
+def test_tasks_are_searched_filtered_and_sorted(trained: Path) -> None:
+    with client(trained) as asking:
+
+        def listed(query: str) -> list[dict[str, str]]:
+            answer = asking.get(f"/runs/searchqa/b/tasks?split=test{query}")
+            assert answer.status_code == 200
+            found = cells(answer.text)
+            assert f">{len(found)} of {len(every)} tasks<" in answer.text or not every
+            return found
+
+        every: list[dict[str, str]] = []
+        every = listed("")
+        for result in ("fixed", "broke", "always right", "always wrong", "flaky"):
+            found = listed(f"&result={result}")
+            assert found == [row for row in every if result in row["Result"].split(", ")]
+        word = every[3]["Expected"]
+        assert every[3] in listed(f"&q={word.upper()}")
+        assert all(word.lower() in json.dumps(row).lower() for row in listed(f"&q={word}"))
+        assert listed("&q=no+such+word+anywhere") == []
+        for sort in ("kind", "question", "expected", "result", "flips", "first", "last"):
+            up, down = listed(f"&sort={sort}"), listed(f"&sort=-{sort}")
+            assert sorted(row[""] for row in up) == sorted(row[""] for row in every)
+            assert len(up) == len(down)
+        kinds = [row["Kind"] for row in listed("&sort=-kind")]
+        assert kinds == sorted(kinds, reverse=True)
+        assert listed("&sort=nonsense") == every
 
 
 def test_an_attempt_is_shown_as_it_is_kept(trained: Path) -> None:
@@ -182,16 +309,21 @@ def test_settings_come_with_their_sources(trained: Path) -> None:
     }
     assert rows["optimizer.learning_rate"] == ("2", "flag --learning-rate")
     assert rows["train.num_epochs"] == ("2", "preset tiny")
-    assert rows["optimizer.lr_scheduler"][1] == "default"
+    assert rows["gradient.analyst_workers"][1] == "configs/searchqa/default.yaml"
+    assert rows["gradient.merge_batch_size"][1] == "default"
     altered, _, _ = page.partition("All settings")
     assert ">default<" not in altered and "env.data_root" in page
+    # A file or a preset that names a default changes nothing.
+    assert rows["gradient.analyst_workers"][0] == "16"
+    assert "optimizer.learning_rate" in altered
+    assert "gradient.analyst_workers" not in altered and "evaluation.use_gate" not in altered
 
 
 def test_a_run_without_known_sources_says_so(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "outputs")
     (tmp_path / "outputs/searchqa/a/sources.json").unlink()
     with client(tmp_path / "outputs") as asking:
-        assert "was not kept with this run" in asking.get(f"{RUN}/settings").text
+        assert "were not stored with this run" in asking.get(f"{RUN}/settings").text
 
 
 def test_epochs_and_spend_are_told(trained: Path) -> None:
@@ -213,11 +345,110 @@ def test_epochs_and_spend_are_told(trained: Path) -> None:
 def test_runs_stand_side_by_side(trained: Path) -> None:
     with client(trained) as asking:
         page = asking.get("/compare?run=searchqa/a&run=searchqa/b").text
-        assert "optimizer.learning_rate" in page and page.count("<svg") >= 2
+        assert "optimizer.learning_rate" in page
+        assert "The test split was looked at" in page
         for query in ("", "?run=searchqa/a", "?run=searchqa/a&run=searchqa/a"):
             assert asking.get(f"/compare{query}").status_code == 422
         assert asking.get("/compare?run=searchqa/a&run=searchqa/zzz").status_code == 404
         assert asking.get("/compare?run=a&run=b").status_code == 404
+
+
+def test_curves_of_compared_runs_are_those_of_their_histories(trained: Path) -> None:
+    with client(trained) as asking:
+        (chart,) = charts(asking.get("/compare?run=searchqa/a&run=searchqa/b").text)
+    assert [line["name"] for line in chart["series"]] == ["a", "b"]
+    for line in chart["series"]:
+        run = trained / "searchqa" / line["name"]
+        seed = json.loads((run / "summary.json").read_text())["baseline_gate_score"]
+        history = json.loads((run / "history.json").read_text())
+        expected = [seed, *(record["current_score"] for record in history)]
+        assert [point["value"] for point in line["data"]] == expected
+
+
+def results(folder: Path) -> dict[str, dict[str, Any]]:
+    kept = (folder / "results.jsonl").read_text().splitlines()
+    return {row["id"]: row for row in map(json.loads, kept)}
+
+
+def test_tasks_that_differ_and_the_paired_test_follow_from_the_results(trained: Path) -> None:
+    tests = [results(trained / f"searchqa/{run}/test/best") for run in "ab"]
+    apart = {t for t in tests[0] if tests[0][t]["hard"] != tests[1][t]["hard"]}
+    with client(trained) as asking:
+        page = parsed(asking.get("/compare?run=searchqa/a&run=searchqa/b").text)
+        tables = {one.get("aria-label"): one for one in page.iter("table")}
+        rows = list(tables.get("Test tasks that differ") or ())
+        shown = [text_of(one) for row in rows for one in row.iter("th")]
+        assert apart <= set(shown)
+        links = [a.attrib["href"] for a in page.iter("a") if "/attempts?" in a.attrib["href"]]
+        assert all(asking.get(link).status_code == 200 for link in links)
+    document = skillopt("gate-report", *(trained / f"searchqa/{run}" for run in "ab"), "--json")
+    (pair,) = document.json["paired"]
+    gains = [tests[1][t]["hard"] - tests[0][t]["hard"] for t in tests[0]]
+    counted = (sum(g > 0 for g in gains), sum(g < 0 for g in gains), sum(g == 0 for g in gains))
+    assert (pair["won"], pair["lost"], pair["tied"]) == counted
+    assert pair["gain"] == pytest.approx(sum(gains) / len(gains))
+    (row,) = (text_of(one) for one in page.iter("tr") if text_of(one).startswith("a -> b"))
+    assert row.startswith(f"a -> b {pair['gain']:+.2f}")
+
+
+def test_a_setting_at_its_default_is_no_difference_from_one_left_out(
+    trained: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(trained, tmp_path / "outputs")
+    path = tmp_path / "outputs/searchqa/a/manifest.json"
+    manifest = json.loads(path.read_text())
+    # As in a run of an older version, which did not have these settings.
+    for key in ("gradient.merge_batch_size", "optimizer.max_skill_chars", "train.num_epochs"):
+        manifest["config"].pop(key)
+    path.write_text(json.dumps(manifest))
+    with client(tmp_path / "outputs") as asking:
+        page = asking.get("/compare?run=searchqa/a&run=searchqa/b").text
+    assert "gradient.merge_batch_size" not in page and "max_skill_chars" not in page
+    # What is not at its default in the other run is a difference.
+    assert "train.num_epochs" in page
+
+
+def test_the_turns_of_an_attempt_are_a_conversation(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "outputs")
+    path = tmp_path / "outputs/searchqa/a/selection/val-001.json"
+    document = json.loads(path.read_text())
+    call = {"name": "search", "arguments": {"query": "polio <b>", "limit": 3}}
+    document["conversation"] += [
+        {"role": "assistant", "content": "I look.", "tool_calls": [call]},
+        {"role": "tool", "content": "a long reply " * 40, "failed": True},
+    ]
+    document["private"] = json.dumps({"judge": "They agree.", "votes": [1, 0]})
+    document["outcome"] = {"files": ["a.txt"], "exit": 0}
+    path.write_text(json.dumps(document))
+    with client(tmp_path / "outputs") as asking:
+        page = parsed(asking.get(f"{RUN}/attempts?task=val-001&in=selection").text)
+    folded = {one.get("id"): text_of(one) for one in page.iter("details")}
+    # The prompt of the system, the tool call and its result are folded; the rest is not.
+    assert set(folded) == {"turn-1", "call-4-1", "turn-5"}
+    assert folded["call-4-1"].startswith('calls search {"query": "polio <b>", "limit": 3}')
+    assert folded["call-4-1"].endswith("query polio <b> limit 3")
+    terms = {text_of(dt) for dt in page.iter("dt")}
+    assert {"judge", "votes", "files", "exit"} <= terms
+    assert "They agree." in text_of(page) and '"judge"' not in text_of(page)
+    expected = results(trained / "searchqa/a/selection")["val-001"]["expected"]
+    assert f"Expected{' or '.join(expected)}" in text_of(page)
+
+
+def test_backticks_are_code_on_every_page(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "outputs")
+    log = tmp_path / "outputs/searchqa/a/events.jsonl"
+    facts = log.read_text().splitlines()
+    last = json.loads(facts[-1])
+    refused = ParameterRefused("target", "m", "temperature")
+    extra = dump_fact(Stamped(last["number"], last["time"], refused))
+    last["number"] += 1
+    log.write_text("\n".join([*facts[:-1], extra, json.dumps(last)]) + "\n")
+    with client(tmp_path / "outputs") as asking:
+        page = asking.get(f"{RUN}/spend").text
+        assert "does not take <code>temperature</code>" in page
+        for path in ("", "/tasks", "/spend", "/epochs", "/settings", "/steps/1", "/steer"):
+            prose = Prose(asking.get(f"{RUN}{path}").text).text
+            assert "`" not in prose, path
 
 
 def test_an_empty_or_missing_folder_says_how_to_begin(tmp_path: Path) -> None:
@@ -341,6 +572,25 @@ def test_no_number_in_a_steps_prose_is_of_its_own_making(trained: Path, run_id: 
     assert checked > 100
 
 
+@pytest.mark.parametrize(
+    ("best", "words"),
+    [((0, 0), "the seed skill"), ((3, 0), "step 3"), ((2, 1), "the end of epoch 1")],
+)
+def test_a_step_names_the_origin_of_the_best_skill_in_words(
+    trained: Path, tmp_path: Path, best: tuple[int, int], words: str
+) -> None:
+    shutil.copytree(trained, tmp_path / "outputs")
+    log = tmp_path / "outputs/searchqa/a/events.jsonl"
+    facts = [json.loads(line) for line in log.read_text().splitlines()]
+    for fact in facts:
+        if fact["event"]["kind"] == "checkpoint_saved":
+            fact["event"] |= {"best_step": best[0], "best_epoch": best[1]}
+    log.write_text("".join(f"{json.dumps(fact)}\n" for fact in facts))
+    with client(tmp_path / "outputs") as asking:
+        page = asking.get(f"{RUN}/steps/4").text
+    assert f"<dt>best is from</dt><dd>{words}</dd>" in page
+
+
 def test_skill_folders_are_compared_file_by_file(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "outputs")
     run = tmp_path / "outputs/searchqa/b"
@@ -374,7 +624,7 @@ def test_every_list_names_the_split_an_evaluation_measured(split: str) -> None:
     with client(Path("outputs")) as asking:
         assert shown in asking.get("/").text
         page = asking.get("/runs/searchqa/e/tasks").text
-        assert f"Table of {split} tasks" in page
+        assert f"Heat map of {split} tasks" in page
 
 
 def test_an_evaluation_names_its_skill_wherever_it_is_told(tmp_path: Path) -> None:
@@ -396,6 +646,53 @@ def test_an_evaluation_names_its_skill_wherever_it_is_told(tmp_path: Path) -> No
         for path in ("", "/tasks", "/skills", "/spend", "/settings", "/steer"):
             page = parsed(asking.get(f"/runs/searchqa/e{path}").text)
             assert f"Skill {told}" in text_of(page), path
-        assert "An evaluation keeps no copy" in asking.get("/runs/searchqa/e/skills").text
+        assert "An evaluation stores no copy" in asking.get("/runs/searchqa/e/skills").text
         assert "Skill an empty text" in asking.get("/runs/searchqa/empty").text
         assert "measured" not in asking.get("/runs/searchqa/nobody").text
+
+
+def test_a_run_counts_the_looks_at_its_test_split(trained: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(trained, tmp_path / "outputs")
+    with client(folder) as asking:
+        page = text_of(parsed(asking.get(RUN).text))
+        shutil.rmtree(folder / "searchqa" / "b")
+        alone = text_of(parsed(asking.get(RUN).text))
+    assert re.search(r"The test split was looked at [5-6] times, by 2 runs", page)
+    assert "Looks at the test split" in page
+    assert "by this run alone" in alone
+    assert "Looks at the test split" not in alone
+
+
+def test_an_evaluation_shows_what_it_found(trained: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(trained, tmp_path / "outputs")
+    given = ("--out-root", folder, "--run-id")
+    run = folder / "searchqa" / "a"
+    assert skillopt("eval", "--skill", run, "--arms", "seed,best", *given, "arms").code == 0
+    assert skillopt("prune", run, "--out", tmp_path / "short.md", *given, "short").code == 0
+    with client(folder) as asking:
+        arms = text_of(parsed(asking.get("/runs/searchqa/arms").text))
+        short = text_of(parsed(asking.get("/runs/searchqa/short").text))
+        assert "Comparison" not in asking.get(RUN).text
+        result = folder / "searchqa" / "arms" / "eval_summary.json"
+        result.write_text('{"arms": 7}')
+        damaged = asking.get("/runs/searchqa/arms")
+    assert "Comparison" in arms and "seed -> best" in arms
+    assert "Pruning" in short and "blocks removed" in short
+    assert "is damaged" in damaged.text and damaged.status_code < 500
+
+
+def test_an_evaluation_shows_every_repeated_attempt() -> None:
+    given = ("--from-scratch", "--repeats", "2", "--set", "model.simulated.flaky_rate=0.6")
+    ended = skillopt("eval", "searchqa", *SMALLEST, *given, "--split", "selection", "--run-id", "r")
+    assert ended.code == 0, ended.err
+    draws = [results(Path("outputs/searchqa/r/selection/none", name)) for name in ("", "draw_2")]
+    with client(Path("outputs")) as asking:
+        shown = asking.get("/runs/searchqa/r/tasks").text
+        for task in draws[0]:
+            each = [draw[task]["hard"] for draw in draws]
+            mean, listed = sum(each) / 2, ", ".join(f"{score:.2f}" for score in each)
+            assert f"{mean:.2f} (attempts: {listed}; shown: 1)" in shown
+            page = parsed(asking.get(f"/runs/searchqa/r/attempts?task={task}").text)
+            links = [a.attrib["href"] for a in page.iter("a") if "in=selection" in a.attrib["href"]]
+            assert len(links) == 2
+            assert all(asking.get(link).status_code == 200 for link in links)

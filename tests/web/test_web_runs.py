@@ -1,4 +1,4 @@
-"""Reading runs: bit by bit, for as long as a page may take, and never outside of the folder."""
+"""RunLog runs: bit by bit, for as long as a page may take, and never outside of the folder."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from starlette.testclient import TestClient
 from web_rig import client
 
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.store.files import EVENTS
+from skillopt_cli.runlog.run_log import RunLog, read_view
+from skillopt_cli.runlog.summary import status
+from skillopt_cli.store.event_log import MOST, LogTail
+from skillopt_cli.store.layout import EVENTS
 from skillopt_cli.store.lock import lock_run
-from skillopt_cli.store.tail import MOST, Tail
-from skillopt_cli.ui.reading import Reading, read_view
-from skillopt_cli.ui.summary import status
 from skillopt_cli.web import runs as reader
 from skillopt_cli.web.app import application
 from skillopt_cli.web.live import version_of
-from skillopt_cli.web.places import Missing, Named, Outputs
+from skillopt_cli.web.paths import NotFound, Outputs, RunName
 from skillopt_cli.web.runs import Runs
 from skillopt_cli.web.security import Access
 
-NAME = Named("searchqa", "a")
+NAME = RunName("searchqa", "a")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_log_read_in_parts_adds_up_to_the_whole(outputs: Path) -> None:
     log = log_of(outputs)
     content = log.read_bytes()
     log.write_bytes(b"")
-    reading = Reading(outputs / "searchqa/a")
+    reading = RunLog(outputs / "searchqa/a")
     size = 1000
     for start in range(0, len(content), size):
         with log.open("ab") as file:
@@ -56,7 +56,7 @@ def test_a_line_without_its_end_waits(outputs: Path) -> None:
     log = log_of(outputs)
     first, second, *_ = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(first + second[:-1])
-    tail = Tail(log.parent)
+    tail = LogTail(log.parent)
     assert [fact.number for fact in tail.read()] == [1]
     assert tail.read() == []
     log.write_bytes(first + second)
@@ -66,14 +66,14 @@ def test_a_line_without_its_end_waits(outputs: Path) -> None:
 def test_one_reading_takes_a_bounded_part(outputs: Path) -> None:
     log = log_of(outputs)
     assert log.stat().st_size > MOST
-    tail = Tail(log.parent)
+    tail = LogTail(log.parent)
     facts = tail.read()
     assert 0 < len(facts) < log.read_bytes().count(b"\n")
     assert 0 < tail.share < 1
 
 
 def test_a_missing_log_is_an_empty_one(tmp_path: Path) -> None:
-    tail = Tail(tmp_path)
+    tail = LogTail(tmp_path)
     assert (tail.read(), tail.share, tail.replaced) == ([], 1.0, False)
 
 
@@ -90,30 +90,30 @@ def test_a_log_that_may_not_be_read_stops_no_other_run(outputs: Path) -> None:
 def test_a_run_that_is_removed_while_it_is_listed_is_left_out(
     outputs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listed = [*Outputs(outputs).names(), Named("searchqa", "gone")]
+    listed = [*Outputs(outputs).names(), RunName("searchqa", "gone")]
     monkeypatch.setattr(Outputs, "names", lambda self: listed)
     assert [row["run_id"] for row in Runs(Outputs(outputs), patience=60).rows()] == ["a", "b"]
 
 
 def test_a_run_that_was_made_anew_is_read_anew(outputs: Path) -> None:
     runs = Runs(Outputs(outputs), patience=60)
-    assert runs.seen(NAME).view.done == 4
+    assert runs.snapshot(NAME).view.done == 4
     log = log_of(outputs)
     lines = log.read_bytes().splitlines(keepends=True)
     log.unlink()
     log.write_bytes(b"".join(lines[:3]))
-    seen = runs.seen(NAME)
+    seen = runs.snapshot(NAME)
     assert (seen.facts, seen.view.done) == (3, 0)
     log.write_bytes(b"".join(lines[:2]))
-    assert runs.seen(NAME).facts == 2
+    assert runs.snapshot(NAME).facts == 2
 
 
 def test_a_page_does_not_wait_for_a_long_log(outputs: Path) -> None:
     runs = Runs(Outputs(outputs), patience=0.0)
-    first = runs.seen(NAME)
+    first = runs.snapshot(NAME)
     assert not first.whole
     assert "reading" in {row["status"] for row in runs.rows()}
-    thread = threading.Thread(target=runs.read_on)
+    thread = threading.Thread(target=runs.read_pending)
     thread.start()
     try:
         for _ in range(3000):
@@ -124,14 +124,14 @@ def test_a_page_does_not_wait_for_a_long_log(outputs: Path) -> None:
         runs.close()
         thread.join(10)
     assert not thread.is_alive()
-    seen = runs.seen(NAME)
+    seen = runs.snapshot(NAME)
     assert seen.whole and seen.view.done == 4
     assert version_of(first) != version_of(seen)
 
 
 def test_a_page_tells_how_far_a_log_is_read(trained: Path) -> None:
     # Without its lifespan nobody reads on between pages.
-    app = application(trained, Access(), patience=0.0)
+    app = application(trained, Access(""), patience=0.0)
     asking = TestClient(app, base_url="http://127.0.0.1:7860")
     page = asking.get("/runs/searchqa/a").text
     assert "The log of this run is being read" in page
@@ -141,13 +141,13 @@ def test_a_page_tells_how_far_a_log_is_read(trained: Path) -> None:
 
 
 def test_of_many_runs_only_rows_are_kept(outputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "KEPT", 1)
+    monkeypatch.setattr(reader, "MOST_OPEN", 1)
     runs = Runs(Outputs(outputs), patience=60)
     first = runs.rows()
     assert [row["status"] for row in first] == ["finished", "finished"]
     Path(log_of(outputs)).replace(outputs / "kept")
     shutil.copy(outputs / "kept", log_of(outputs))
-    assert runs.seen(NAME).view.done == 4
+    assert runs.snapshot(NAME).view.done == 4
     assert runs.rows() == first
 
 
@@ -156,25 +156,26 @@ def test_a_run_is_at_work_while_its_folder_is_held(outputs: Path) -> None:
     lines = log_of(outputs).read_bytes().splitlines(keepends=True)
     log_of(outputs).write_bytes(b"".join(lines[:20]))
     runs = Runs(Outputs(outputs), patience=60)
-    assert status(runs.seen(NAME).view) == "interrupted"
+    assert status(runs.snapshot(NAME).view) == "interrupted"
     with lock_run(folder):
-        seen = runs.seen(NAME)
+        seen = runs.snapshot(NAME)
         assert seen.at_work and status(seen.view) == "running"
         assert {row["run_id"]: row["status"] for row in runs.rows()}["a"] == "running"
     assert {row["run_id"]: row["status"] for row in runs.rows()}["a"] == "interrupted"
 
 
 @pytest.mark.parametrize(
-    "named", [Named("..", "x"), Named("searchqa", ".."), Named("", "a"), Named("searchqa", "a\0")]
+    "named",
+    [RunName("..", "x"), RunName("searchqa", ".."), RunName("", "a"), RunName("searchqa", "a\0")],
 )
-def test_no_name_leads_out(outputs: Path, named: Named) -> None:
-    with pytest.raises(Missing):
+def test_no_name_leads_out(outputs: Path, named: RunName) -> None:
+    with pytest.raises(NotFound):
         Outputs(outputs).folder(named)
 
 
 @pytest.mark.parametrize("path", ["", "/etc/passwd", "../b/config.yaml", "skills/../../b/x", "\0"])
 def test_no_file_of_a_run_leads_out(outputs: Path, path: str) -> None:
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         Outputs(outputs).file(NAME, path)
     assert Outputs(outputs).file(NAME, "config.yaml").is_file()
 

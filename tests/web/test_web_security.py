@@ -9,10 +9,13 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from web_rig import client
+from dom import parsed
+from starlette.testclient import TestClient
+from web_rig import HOME, TOKEN, addresses_of, client
 
-from skillopt_cli.core.names import safe_name
-from skillopt_cli.web.addresses import address
+from skillopt_cli.core.formatting import safe_name
+from skillopt_cli.web.app import application
+from skillopt_cli.web.context import ECHARTS
 from skillopt_cli.web.security import Access
 
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -29,7 +32,7 @@ PATHS = (
     "/settings",
     "/steer",
 )
-BEYOND = Access("0.0.0.0", 7860, "a-long-token")
+BEYOND = Access(TOKEN, "0.0.0.0")
 
 
 @pytest.mark.parametrize(
@@ -63,59 +66,104 @@ def test_a_foreign_origin_is_refused(trained: Path, origin: str, method: str) ->
 
 def test_what_alters_something_must_say_where_it_comes_from(trained: Path) -> None:
     with client(trained) as asking:
-        assert asking.post("/").status_code == 403
-        assert asking.post("/", headers={"origin": "http://127.0.0.1:7860"}).status_code == 405
+        assert asking.post("/new").status_code == 403
+        assert asking.post("/", headers={"origin": HOME}).status_code == 405
 
 
-def test_without_the_token_nothing_is_shown(trained: Path) -> None:
-    with client(trained, BEYOND) as asking:
-        for path in ("/", RUN, f"{RUN}/live", "/live", "/assets/app.js", "/nowhere"):
-            answer = asking.get(path)
-            assert answer.status_code == 401, path
-            assert "searchqa" not in answer.text
-        for wrong in ("", "a-long-tokem", "a-long-token2"):
-            assert asking.get(f"/?token={wrong}").status_code == 401
-            sent = {"authorization": f"Bearer {wrong}"}
-            assert asking.get("/", headers=sent).status_code == 401
-        sent = {"cookie": f"{BEYOND.cookie}={BEYOND.token}"}
-        assert asking.get("/", headers=sent).status_code == 401
+WRONG = (
+    {},
+    {"authorization": "Bearer "},
+    {"authorization": f"Bearer {TOKEN}x"},
+    {"authorization": f"Bearer {TOKEN[:-1]}"},
+    {"authorization": f"Basic {TOKEN}"},
+    {"cookie": f"skillopt_7860={TOKEN}"},
+    {"cookie": "skillopt_7860="},
+    {"cookie": f"skillopt_7861={Access(TOKEN).pass_value}"},
+    {"cookie": f"skillopt_7860={Access('').pass_value}"},
+)
 
 
-def test_the_token_lets_in_and_leaves_the_address(trained: Path) -> None:
-    with client(trained, BEYOND) as asking:
-        answer = asking.get(f"{RUN}/tasks?split=train&token=a-long-token", follow_redirects=False)
-        assert answer.status_code == 303
-        assert answer.headers["location"] == f"{RUN}/tasks?split=train"
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_no_address_answers_without_the_token(trained: Path, host: str) -> None:
+    access = Access(TOKEN, host)
+    found = addresses_of(application(trained, access))
+    assert {("GET", "/live"), ("POST", "/new"), ("GET", "/assets/app.js")} <= {*found}
+    with client(trained, access, origin=HOME) as asking:
+        for method, path in [*found, ("GET", "/nowhere"), ("OPTIONS", "/"), ("PUT", "/new")]:
+            for wrong in WRONG:
+                answer = asking.request(method, path, headers=wrong)
+                assert answer.status_code == 401, (method, path, wrong)
+                assert "searchqa" not in answer.text and "form_token" not in answer.text
+        for method, path in found:
+            sent = {"authorization": f"Bearer {TOKEN}"}
+            # Streams have no end.
+            if not path.endswith("/live"):
+                assert asking.request(method, path, headers=sent).status_code != 401, path
+
+
+def test_a_link_opens_one_browser(trained: Path) -> None:
+    access, opened = Access(TOKEN), list[str]()
+    app = application(trained, access, lambda: opened.append(access.link.value))
+    with TestClient(app, base_url=HOME) as asking:
+        first = access.link.value
+        for wrong in ("", first[:-1], f"{first}x", TOKEN, access.pass_value):
+            assert asking.get("/", params={"code": wrong}).status_code == 401
+        assert asking.get("/new", params={"code": first}).status_code == 401
+        assert asking.head("/", params={"code": first}).status_code == 401
+        assert opened == []
+        answer = asking.get("/", params={"code": first})
+        assert answer.status_code == 200
+        # What leads on is at our own address, and says to nobody where it came from.
+        assert answer.headers["refresh"] == "0; url=/"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cache-control"] == "no-store"
         cookie = answer.headers["set-cookie"].lower()
         assert "httponly" in cookie and "samesite=strict" in cookie
-        assert "a-long-token" not in cookie
+        assert TOKEN not in cookie and first not in cookie
         assert asking.get("/").status_code == 200
+        assert opened == [access.link.value] != [first]
         asking.cookies.clear()
-        assert asking.get("/", headers={"authorization": "Bearer a-long-token"}).status_code == 200
+        assert asking.get("/", params={"code": first}).status_code == 401
+        assert asking.get("/", params={"code": opened[0]}).status_code == 200
 
 
-def test_the_address_that_is_told_opens_the_page_whatever_the_token(trained: Path) -> None:
-    access = Access("0.0.0.0", 7860, "a+b&c=d#e f%41ü")
-    with client(trained, access) as asking:
-        told = address(access, "127.0.0.1")
-        assert told.startswith("http://127.0.0.1:7860/?token=")
-        answer = asking.get(told.removeprefix("http://127.0.0.1:7860"), follow_redirects=False)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+@pytest.mark.parametrize("origin", [None, "null", HOME, "http://evil.example"])
+def test_the_token_is_taken_from_a_form(trained: Path, origin: str | None) -> None:
+    sent = {"origin": origin} if origin else {}
+    with client(trained, Access(TOKEN), **sent) as asking:
+        for wrong in ({}, {"token": ""}, {"token": "x" * 300_000}, {"code": TOKEN}):
+            answer = asking.post("/", data=wrong)
+            assert answer.status_code == 401
+        assert asking.post("/", params={"token": TOKEN}).status_code == 401
+        assert asking.post("/new").status_code == 401
+        answer = asking.post("/", data={"token": TOKEN})
+        assert (answer.status_code, answer.headers["refresh"]) == (200, "0; url=/")
+        assert asking.get("/", headers={"origin": HOME}).status_code == 200
 
 
-def test_the_way_on_never_leads_to_another_site(trained: Path) -> None:
-    with client(trained, BEYOND) as asking:
-        answer = asking.get("//evil.example/x?token=a-long-token", follow_redirects=False)
-        assert answer.status_code == 303
-        assert answer.headers["location"].startswith("/") and not answer.headers[
-            "location"
-        ].startswith("//")
+def test_the_token_is_asked_for_by_a_form(trained: Path) -> None:
+    with client(trained, Access(TOKEN)) as asking:
+        page = parsed(asking.get("/").text)
+    form = page.find(".//form")
+    field = page.find(".//input")
+    assert form is not None and field is not None
+    assert (form.get("action"), form.get("method")) == ("/", "post")
+    assert (field.get("name"), field.get("type")) == ("token", "password")
+
+
+def test_without_a_token_no_code_and_no_empty_token_counts(trained: Path) -> None:
+    open_to_all = Access("")
+    with client(trained, open_to_all, origin=HOME) as asking:
+        assert asking.get("/").status_code == 200
+        answer = asking.get("/", params={"code": open_to_all.link.value})
+        assert "set-cookie" not in answer.headers
+        assert asking.post("/", data={"token": ""}).status_code == 405
 
 
 @pytest.mark.parametrize("host", ["192.0.2.7:7860", "[2001:db8::1]:7860", "localhost:7860"])
 def test_beyond_this_machine_addresses_in_digits_are_known(trained: Path, host: str) -> None:
     with client(trained, BEYOND) as asking:
-        sent = {"host": host, "authorization": "Bearer a-long-token"}
+        sent = {"host": host, "authorization": f"Bearer {TOKEN}"}
         assert asking.get("/", headers=sent).status_code == 200
         assert asking.get("/", headers={**sent, "host": "evil.example"}).status_code == 421
 
@@ -264,7 +312,8 @@ def test_what_a_run_holds_is_text(trained: Path, tmp_path: Path) -> None:
             assert answer.status_code == 200, (path, answer.text)
             tags = Tags()
             tags.feed(answer.text)
-            assert tags.scripts == ["/assets/app.js"]
+            assert tags.scripts[0] == "/assets/app.js"
+            assert tags.scripts[1:] in ([], [f"/assets/{ECHARTS}", "/assets/charts.js"])
             assert (tags.handlers, tags.pictures, tags.styled) == ([], [], [])
             assert all(a.startswith(("/", "#")) and not a.startswith("//") for a in tags.addresses)
             shown += answer.text.count("&lt;script&gt;")

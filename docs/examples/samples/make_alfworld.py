@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from skillopt_cli.benchmarks.alfworld.engine import Engine, EngineFailed
+from skillopt_cli.benchmarks.alfworld.engine import EngineFailed, GameEngine
 
 SEED = 7
 SIZES = {"train": 12, "val": 8, "test": 12}
@@ -131,7 +131,7 @@ def draft(rng: Random, kind: str) -> dict[str, Any]:
     return {"task": task, "goal": goal, "household": household}
 
 
-async def games(engine: Engine) -> Iterator[dict[str, Any]]:
+async def games(engine: GameEngine) -> Iterator[dict[str, Any]]:
     """Enough solvable games, the kinds in turn."""
     rng, made, seen = Random(SEED), [], set[str]()
     kinds = list(KINDS)
@@ -161,7 +161,7 @@ def document(items: list[dict[str, Any]]) -> str:
 
 def make(folder: Path) -> None:
     """Write train|val|test/items.json."""
-    found = asyncio.run(games(Engine()))
+    found = asyncio.run(games(GameEngine()))
     for split, size in SIZES.items():
         items = [{"id": f"{split}-{n:02d}", **next(found)} for n in range(1, size + 1)]
         path = folder / split / "items.json"

@@ -33,8 +33,8 @@ WORLD = World(
         Setting("rules are forgotten unseen", FORGETFUL, narrow),
         Setting("the selection split asks for every family", FORGETFUL, wide),
         Setting(
-            "the gate decides on the guidance",
-            (*FORGETFUL, "optimizer.slow_update_gate_with_selection=true"),
+            "guidance that ties is rejected",
+            (*FORGETFUL, "optimizer.slow_update_accept_ties=false"),
             narrow,
         ),
         Setting(

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import forgetting
 import lapses
+import verified_edits
 import weak_optimizer
 from plot import svg
 from worlds import ARMS, Figures, World, figures, mean_curve, table
 
-WORLDS = (forgetting.WORLD, lapses.WORLD, weak_optimizer.WORLD)
+WORLDS = (forgetting.WORLD, lapses.WORLD, weak_optimizer.WORLD, verified_edits.WORLD)
 FULL, FEW = tuple(range(12)), (0, 1)
 DOCS = Path(__file__).resolve().parents[2]
 IMAGES = DOCS / "images"

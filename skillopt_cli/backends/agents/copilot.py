@@ -1,4 +1,4 @@
-"""GitHub's Copilot CLI, as an agent with tools and as a model that is only asked."""
+"""GitHub's Copilot CLI, as an agent with tools, and as a model that answers chat requests."""
 
 from __future__ import annotations
 
@@ -9,30 +9,34 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from skillopt_cli.backends.agents.binaries import Sought, find, fingerprint, version_of
-from skillopt_cli.backends.agents.cli_agent import CliAgent
+from skillopt_cli.backends.agents.agent_settings import CopilotChatConfig, CopilotExecConfig
 from skillopt_cli.backends.agents.cli_chat import CliChat
-from skillopt_cli.backends.agents.codex_trace import json_lines
-from skillopt_cli.backends.agents.own_model import IGNORED, OwnModel, key_needed, key_of, lacking
 from skillopt_cli.backends.agents.program import (
-    SKILLS,
-    Layout,
-    Told,
-    broken,
-    last_words,
-    look,
-    step,
+    AGENT_OFFERS,
+    Program,
+    ProgramResult,
+    Workspace,
+    json_lines,
+    result_of,
+    skill_text,
     task_text,
-    taught,
+    tool_messages,
 )
-from skillopt_cli.backends.agents.skill_files import place
-from skillopt_cli.config.agent_sections import CopilotChatConfig, CopilotExecConfig
+from skillopt_cli.backends.agents.program_backend import (
+    UNUSED,
+    key_needed,
+    key_of,
+    locate,
+    missing_part,
+    with_own_model,
+)
 from skillopt_cli.core.episode import ToolCall
+from skillopt_cli.core.events import Role
 from skillopt_cli.core.task import Brief, Message
-from skillopt_cli.ports import BackendSpec, ChatBackend, Executor, Finished, RoleSettings
+from skillopt_cli.ports import BackendSpec, Finished, ProgramSource, RoleSettings
 
 KEYS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
-SOUGHT = Sought(
+PROGRAM = ProgramSource(
     "model.copilot_exec.path",
     ("COPILOT_EXEC_PATH",),
     "copilot",
@@ -42,47 +46,39 @@ SOUGHT = Sought(
 Tools = Literal["none", "read-only", "workspace-write"]
 
 
-@dataclass(frozen=True, slots=True)
-class Copilot:
-    """The Copilot CLI, to be run once per attempt or question without a terminal.
+@dataclass(frozen=True, kw_only=True)
+class Copilot(Program):
+    """The Copilot CLI, run once per attempt or question without a terminal.
 
     Attributes:
-        name: of the backend.
-        model: "" leaves the choice to Copilot.
         effort: of reasoning; "" leaves it to the program.
-        tools: none at all; those that need no permission, which read; or all.
+        tools: none; those that need no permission, which read; or all.
         key: with which it signs in.
     """
 
-    name: str
     binary: Path
-    version: str
-    model: str
     effort: str
     tools: Tools
     key: str = field(repr=False)
-    limit: float
-    form: None = None
-    max_turns: int = 0
 
     @property
-    def fingerprint(self) -> str:
+    def settings(self) -> Mapping[str, object]:
         """See `Program`."""
-        counting = {"model": self.model, "effort": self.effort, "tools": self.tools}
-        return fingerprint(self.name, self.version, counting)
+        return {"model": self.model, "effort": self.effort, "tools": self.tools}
 
-    def prompt(self, brief: Brief, layout: Layout) -> str:
-        """Says where the skill is; without tools, which could read it there, it holds the skill."""
-        opening = taught(layout) if self.tools == "none" else look(layout)
-        return task_text(brief, layout, opening)
+    @property
+    def offers(self) -> frozenset[str]:
+        """Without tools it can open no file."""
+        return frozenset() if self.tools == "none" else AGENT_OFFERS
 
-    def lay_out(self, layout: Layout) -> None:
-        """See `Program`."""
-        if layout.skill is not None:
-            place(layout.skill, layout.work / SKILLS)
+    def prompt(self, brief: Brief, workspace: Workspace) -> str:
+        """See `Program`; without tools to read the skill's file, it contains the skill."""
+        if self.tools == "none":
+            return task_text(brief, workspace, skill_text(workspace))
+        return super().prompt(brief, workspace)
 
-    def argv(self, layout: Layout) -> list[str]:
-        """Without a prompt among its arguments it takes the one on standard input."""
+    def argv(self, workspace: Workspace) -> list[str]:
+        """Without a prompt among its arguments it reads standard input."""
         allowed = {
             "none": ("--available-tools=none",),
             "read-only": (),
@@ -91,25 +87,25 @@ class Copilot:
         return [
             str(self.binary),
             *("--output-format", "json", "--stream", "off", "--no-color", "--log-level", "none"),
-            # Those would be read from all folders up to the root of a repository.
+            # Otherwise it reads notes in all folders up to the root of a repository.
             "--no-custom-instructions",
             "--disable-builtin-mcps",
             f"--secret-env-vars={KEYS[0]}",
-            *allowed["none" if layout.asked else self.tools],
+            *allowed["none" if workspace.asked else self.tools],
             *(("--model", self.model) if self.model else ()),
             *(("--reasoning-effort", self.effort) if self.effort else ()),
         ]
 
-    def environment(self, layout: Layout) -> Mapping[str, str]:
+    def environment(self, workspace: Workspace) -> Mapping[str, str]:
         """See `Program`."""
         return {
             KEYS[0]: self.key,
-            "COPILOT_HOME": str(layout.own),
+            "COPILOT_HOME": str(workspace.own),
             "COPILOT_AUTO_UPDATE": "false",
         }
 
-    def told(self, finished: Finished) -> Told:
-        """What its events say; the last message that says something is its answer."""
+    def parse(self, finished: Finished) -> ProgramResult:
+        """Parse its events; the last message with any text is its answer."""
         answer, failure = "", ""
         messages: list[Message] = []
         calls: dict[str, ToolCall] = {}
@@ -119,34 +115,30 @@ class Copilot:
                     answer = text
                     messages.append(Message("assistant", text))
                 case {"type": "tool.execution_start", "data": {"toolCallId": str(name), **data}}:
-                    calls[name] = _wish(name, data)
+                    calls[name] = _call(name, data)
                 case {"type": "tool.execution_complete", "data": {"toolCallId": str(name), **data}}:
-                    messages += _result(calls.get(name) or _wish(name, data), data)
+                    messages += _result(calls.get(name) or _call(name, data), data)
                 case {"type": "session.error", "data": {"message": str(text)}}:
                     failure = text
-        said = tuple(messages)
-        if finished.returncode:
-            why = failure or last_words(finished)
-            return broken(f"copilot ended with code {finished.returncode}: {why}", messages=said)
-        if not answer:
-            return broken("copilot ended without an answer", messages=said)
-        return Told(answer, said)
+        failure = failure if finished.returncode else ""
+        return result_of(finished, "copilot", tuple(messages), answer, failure)
 
 
-def _wish(name: str, data: Mapping[Any, Any]) -> ToolCall:
+def _call(name: str, data: Mapping[Any, Any]) -> ToolCall:
     arguments = json.dumps(data.get("arguments"), ensure_ascii=False)
     return ToolCall(name, str(data.get("toolName") or "tool"), arguments)
 
 
-def _result(wish: ToolCall, data: Mapping[Any, Any]) -> Iterator[Message]:
-    told = data.get("result") or data.get("error") or {}
-    text = told.get("content") or told.get("message") if isinstance(told, Mapping) else told
+def _result(call: ToolCall, data: Mapping[Any, Any]) -> Iterator[Message]:
+    result = data.get("result") or data.get("error") or {}
+    text = result.get("content") or result.get("message") if isinstance(result, Mapping) else result
     code = (data.get("shellExecution") or {}).get("exitCode")
-    yield from step(wish, str(text or ""), failed=not data.get("success") or bool(code))
+    failed = not data.get("success") or bool(code)
+    yield from tool_messages(call, str(text or ""), failed=failed)
 
 
 def copilot(role: RoleSettings, backend: str) -> Copilot:
-    """The program of a role, for one of the two backends.
+    """Return the program of a role, for one of the two backends.
 
     Raises:
         BackendUnusable: it is not installed, cannot be run, or has no key.
@@ -157,11 +149,12 @@ def copilot(role: RoleSettings, backend: str) -> Copilot:
         options = CopilotExecConfig.of(role.options)
         tools = options.sandbox
     key = key_of(role)
-    binary = find(replace(SOUGHT, setting=f"model.{backend}.path"), options.path, role.environment)
+    source = replace(PROGRAM, setting=f"model.{backend}.path")
+    binary, version = locate(source, options.path, role.environment)
     return Copilot(
         name=backend,
         binary=binary,
-        version=version_of(binary, role.environment),
+        version=version,
         model="" if role.model == backend else role.model,
         effort=role.reasoning_effort,
         tools=tools,
@@ -170,48 +163,43 @@ def copilot(role: RoleSettings, backend: str) -> Copilot:
     )
 
 
-def _open(backend: str, role: RoleSettings) -> OwnModel:
-    copilot(role, backend)
-    return OwnModel(role.model, backend)
+def _spec(
+    name: str, summary: str, roles: tuple[Role, ...], offers: frozenset[str] = frozenset()
+) -> BackendSpec:
+    spec = BackendSpec(
+        name=name,
+        summary=summary,
+        roles=frozenset(roles),
+        offers=offers,
+        requires=f"the program copilot, and {KEYS[0]}",
+        missing=missing_part(PROGRAM, KEYS),
+        needs=(key_needed(KEYS[0]),),
+        ignores=UNUSED,
+        variables={"api_key_env": KEYS},
+    )
+    return with_own_model(spec, partial(copilot, backend=name))
 
 
-def _agent(backend: str, chat: ChatBackend, role: RoleSettings) -> CliAgent:
-    program = copilot(role, backend)
-    # Without tools it can open no file.
-    return CliAgent(chat, program, CHAT.offers if program.tools == "none" else CliAgent.offers)
-
-
-def _asked(backend: str, inner: ChatBackend, role: RoleSettings, executor: Executor) -> CliChat:
-    return CliChat(inner, copilot(role, backend), executor)
-
-
-EXEC = BackendSpec(
-    name="copilot_exec",
-    summary="GitHub's Copilot CLI, with Copilot's own models, as the agent whose skill is trained",
-    roles=frozenset({"target"}),
-    open=partial(_open, "copilot_exec"),
-    agent=partial(_agent, "copilot_exec"),
-    offers=CliAgent.offers,
-    runs_programs=True,
-    networked=True,
-    requires=f"the program copilot, and {KEYS[0]}",
-    missing=partial(lacking, SOUGHT, KEYS),
-    needs=(key_needed(KEYS[0]),),
-    ignores=IGNORED,
-    variables={"api_key_env": KEYS},
+EXEC = replace(
+    _spec(
+        "copilot_exec",
+        "GitHub's Copilot CLI, with Copilot's own models, as the agent whose skill is trained",
+        ("target",),
+        AGENT_OFFERS,
+    ),
+    options=CopilotExecConfig,
+    program=PROGRAM,
+    loads_skills=True,
 )
-CHAT = BackendSpec(
-    name="copilot_chat",
-    summary="Copilot's own models, asked through GitHub's Copilot CLI without any tool",
-    roles=frozenset(("optimizer", "target")),
-    open=partial(_open, "copilot_chat"),
-    agent=partial(_agent, "copilot_chat"),
-    program_chat=partial(_asked, "copilot_chat"),
-    runs_programs=True,
-    networked=True,
-    requires=f"the program copilot, and {KEYS[0]}",
-    missing=partial(lacking, SOUGHT, KEYS),
-    needs=(key_needed(KEYS[0]),),
-    ignores=IGNORED,
-    variables={"api_key_env": KEYS},
+CHAT = replace(
+    _spec(
+        "copilot_chat",
+        "Copilot's own models, asked through GitHub's Copilot CLI without any tool",
+        ("optimizer", "target"),
+    ),
+    options=CopilotChatConfig,
+    program=replace(PROGRAM, setting="model.copilot_chat.path"),
+    program_chat=lambda inner, role, executor: CliChat(
+        inner, copilot(role, "copilot_chat"), executor
+    ),
 )

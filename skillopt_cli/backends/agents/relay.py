@@ -1,10 +1,12 @@
-"""The relay of an attempt: the only service that an agent's program can reach."""
+"""The relay of an agent's run: a local HTTP server between the program and its model."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
+import socket
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -12,31 +14,36 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from skillopt_cli.backends.agents.events import is_stream, joined
-from skillopt_cli.backends.agents.http import Answer, Asked, serve
-from skillopt_cli.backends.agents.wire import AgentForm, status_of
+from skillopt_cli.backends.agents.http_server import HttpRequest, HttpResponse, serve
+from skillopt_cli.backends.agents.model_api import ModelApi, status_of
+from skillopt_cli.backends.chat.bodies import is_stream
 from skillopt_cli.core.errors import BackendError, RequestRefused
+from skillopt_cli.core.secrets import Secrets
 from skillopt_cli.core.task import ChatReply, ChatRequest, Message, Usage
-from skillopt_cli.core.temporary import own_prefix
-from skillopt_cli.ports import ChatBackend, Reach
+from skillopt_cli.executors.workspaces import temp_prefix
+from skillopt_cli.permissions import OWNER_ONLY
+from skillopt_cli.ports import ChatBackend, ServiceAddress
 
 SHOWN = "/skillopt-attempt"
-"""What the model sees in the place of an attempt's folder, which is another one each time."""
+"""What the model sees instead of the path of a run's folder, which differs each time."""
 _BYTES_PER_TOKEN = 4
 _NO_ENTRY = "this relay does not know that token"
 _NO_TURNS = "the attempt has used up its turns"
 
+_LONGEST_ADDRESS = 100
+"""Bytes of a path that a Unix socket takes, about."""
+
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """What an attempt's requests are for.
+class RelaySession:
+    """The purpose and limits of a run's requests.
 
     Attributes:
-        key: digest of all that decides what the attempt asks: with the number of a request, it
-            finds that request's answer in the journal.
-        folder: the attempt's; all its paths in requests are shown as ones below `SHOWN`.
-        skill: the text that the model shall see; empty for none.
-        max_turns: requests that are answered; 0 for any number.
+        key: digest of everything that decides what the run asks; together with the number of a
+            request it identifies that request's answer in the journal.
+        folder: of the run; its path in requests is replaced by `SHOWN`.
+        skill: the text that the model is expected to see; empty for none.
+        max_turns: maximum of answered requests; 0 for no limit.
     """
 
     key: str
@@ -49,23 +56,23 @@ class Errand:
 
     @property
     def wanted(self) -> frozenset[str]:
-        """The lines of the skill that say something."""
+        """The non-empty lines of the skill."""
         return frozenset(line.strip() for line in self.skill.splitlines() if line.strip())
 
 
 @dataclass(slots=True)
-class Door:
-    """Where the program of an attempt reaches its model, and what happened there so far.
+class RelayEndpoint:
+    """Where the program reaches its model, and what happened there so far.
 
     Attributes:
-        token: what the program must bring.
+        token: authorizes the program.
         turns: requests for a model's answer.
-        usage: what the answered ones cost.
-        failure: why the model could not answer; the last one. No request is passed on after one
-            that waiting or another request cannot mend.
-        fault: an error that is none of the service's, for the attempt to end with.
-        skill_loaded: whether the whole skill stood in one of the requests.
-        closed: whether the turns were used up before the program was done.
+        usage: of the answered ones.
+        failure: the last error of the model. After one that another request cannot fix, no request
+            is passed on.
+        fault: an internal error, to be raised by the run.
+        skill_loaded: whether one of the requests contained the whole skill.
+        closed: whether the turns were used up before the program ended.
     """
 
     port: int
@@ -78,138 +85,164 @@ class Door:
     skill_loaded: bool = False
     closed: bool = False
 
+    def hide(self, text: str) -> str:
+        """Return a text of the program without the token, which is another one in every run."""
+        return Secrets({self.token: "relay"}).hide(text)
+
     @property
     def url(self) -> str:
-        """Its root; the same for a program that reaches it through the socket."""
+        """Its root, also for a program that connects through the socket."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
-    def reach(self) -> Reach:
+    def address(self) -> ServiceAddress:
         """For the executor."""
-        return Reach(self.port, self.socket)
+        return ServiceAddress(self.port, self.socket)
 
 
 @asynccontextmanager
-async def relay(chat: ChatBackend, form: AgentForm, errand: Errand) -> AsyncIterator[Door]:
-    """A relay for the length of one attempt, on the loopback and on a Unix socket.
+async def relay(
+    chat: ChatBackend, api: ModelApi, session: RelaySession
+) -> AsyncIterator[RelayEndpoint]:
+    """Serve a relay on the loopback and on a Unix socket until the block ends.
 
-    Every request of the form becomes a call of `chat`. When the block ends, calls that are still
-    under way are cancelled and all connections are closed.
+    Every model request becomes a call of `chat`. At the end, calls in flight are cancelled and all
+    connections are closed.
     """
-    with tempfile.TemporaryDirectory(prefix=own_prefix()) as folder:
-        socket = Path(folder, "s")
+    with tempfile.TemporaryDirectory(prefix=temp_prefix()) as folder:
+        path = Path(folder, "s")
         connections: set[asyncio.Task[None]] = set()
 
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            # Not a task group's: that would wrap what the block raises.
-            connections.add(asyncio.create_task(serve(reader, writer, desk.respond)))
+            # Not in a task group, which would wrap the exceptions of the block.
+            connections.add(asyncio.create_task(serve(reader, writer, handler.respond)))
 
         network = await asyncio.start_server(accept, "127.0.0.1", 0)
-        local = await asyncio.start_unix_server(accept, socket)
+        local = await asyncio.start_unix_server(accept, sock=_bound(path))
         port = network.sockets[0].getsockname()[1]
-        desk = _Desk(chat, form, errand, Door(port, socket, secrets.token_urlsafe(24)))
+        handler = _Handler(chat, api, session, RelayEndpoint(port, path, secrets.token_urlsafe(24)))
         try:
-            yield desk.door
+            yield handler.endpoint
         finally:
             network.close()
             local.close()
             for connection in connections:
                 connection.cancel()
             ended = await asyncio.gather(*connections, return_exceptions=True)
-        # A bug of ours, unless the block has raised something already.
+        # A bug of ours, unless the block itself has raised.
         for error in ended:
             if isinstance(error, Exception):
                 raise error
 
 
-class _Desk:
-    """Answers what comes through a door."""
+def _bound(path: Path) -> socket.socket:
+    """A socket at a path, also where the folder for temporary files has a long one."""
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    if len(os.fsencode(path)) <= _LONGEST_ADDRESS:
+        bound.bind(str(path))
+    else:
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            bound.bind(f"/proc/self/fd/{folder}/{path.name}")
+        finally:
+            os.close(folder)
+    path.chmod(OWNER_ONLY)
+    return bound
 
-    def __init__(self, chat: ChatBackend, form: AgentForm, errand: Errand, door: Door) -> None:
-        self.door = door
+
+class _Handler:
+    """Answers the requests of an endpoint."""
+
+    def __init__(
+        self, chat: ChatBackend, api: ModelApi, session: RelaySession, endpoint: RelayEndpoint
+    ) -> None:
+        self.endpoint = endpoint
         self._chat = chat
-        self._form = form
-        self._errand = errand
+        self._api = api
+        self._session = session
 
-    async def respond(self, asked: Asked) -> Answer:
-        """The answer to a request of the program, or of whoever else found the port."""
-        if asked.method == "HEAD":
-            return Answer(200)
-        if not self._admits(asked.headers):
+    async def respond(self, request: HttpRequest) -> HttpResponse:
+        """Answer a request of the program, or of any other process on the port."""
+        if request.method == "HEAD":
+            return HttpResponse(200)
+        if not self._admits(request.headers):
             return self._fault(401, _NO_ENTRY)
-        path = asked.path.removeprefix("/v1")
-        if (asked.method, path) == ("POST", self._form.path):
-            return await self._model(asked)
-        if (asked.method, path) == ("POST", f"{self._form.path}/count_tokens"):
-            return Answer(200, json.dumps({"input_tokens": len(asked.body) // _BYTES_PER_TOKEN}))
-        if (asked.method, path) == ("GET", "/models"):
-            known = {"id": self._errand.model, "object": "model", "type": "model"}
-            return Answer(200, json.dumps({"object": "list", "data": [known], "has_more": False}))
-        return self._fault(404, f"this relay offers no {asked.method} {asked.path}")
+        path = request.path.removeprefix("/v1")
+        if (request.method, path) == ("POST", self._api.path):
+            return await self._model(request)
+        if (request.method, path) == ("POST", f"{self._api.path}/count_tokens"):
+            return HttpResponse(
+                200, json.dumps({"input_tokens": len(request.body) // _BYTES_PER_TOKEN})
+            )
+        if (request.method, path) == ("GET", "/models"):
+            known = {"id": self._session.model, "object": "model", "type": "model"}
+            return HttpResponse(
+                200, json.dumps({"object": "list", "data": [known], "has_more": False})
+            )
+        return self._fault(404, f"this relay offers no {request.method} {request.path}")
 
     def _admits(self, headers: Any) -> bool:
         shown = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
-        return secrets.compare_digest(shown.encode(), self.door.token.encode())
+        return secrets.compare_digest(shown.encode(), self.endpoint.token.encode())
 
-    async def _model(self, asked: Asked) -> Answer:
-        door, errand = self.door, self._errand
-        if door.fault is not None or (
-            door.failure is not None and not isinstance(door.failure, RequestRefused)
+    async def _model(self, request: HttpRequest) -> HttpResponse:
+        endpoint, session = self.endpoint, self._session
+        if endpoint.fault is not None or (
+            endpoint.failure is not None and not isinstance(endpoint.failure, RequestRefused)
         ):
-            return self._failed(door.failure)
-        if errand.max_turns and door.turns >= errand.max_turns:
-            door.closed = True
+            return self._failed(endpoint.failure)
+        if session.max_turns and endpoint.turns >= session.max_turns:
+            endpoint.closed = True
             return self._fault(400, _NO_TURNS)
-        turn, door.turns = door.turns, door.turns + 1
-        door.skill_loaded = door.skill_loaded or _holds(asked.body, errand.wanted)
+        turn, endpoint.turns = endpoint.turns, endpoint.turns + 1
+        endpoint.skill_loaded = endpoint.skill_loaded or _holds(request.body, session.wanted)
         try:
-            reply = await self._chat.chat(self._request(asked, turn))
+            reply = await self._chat.chat(self._request(request, turn))
         except BackendError as error:
-            door.failure = error
+            endpoint.failure = error
             return self._failed(error)
-        # Whatever else went wrong, such as a full disk under the journal, is for the attempt to
-        # raise: this task is the connection's, and nobody waits for it.
+        # Any other error, such as a full disk under the journal, is raised by the run, since
+        # nothing awaits this task of a connection.
         except Exception as error:
-            door.fault = error
+            endpoint.fault = error
             return self._failed(None)
-        door.failure = None
-        door.usage += reply.usage
+        endpoint.failure = None
+        endpoint.usage += reply.usage
         return self._passed(reply)
 
-    def _request(self, asked: Asked, turn: int) -> ChatRequest:
-        errand = self._errand
+    def _request(self, request: HttpRequest, turn: int) -> ChatRequest:
+        session = self._session
         own = [
             f"{name}: {value}\n"
-            for name, value in sorted(asked.headers.items())
-            if name.startswith(self._form.passed)
+            for name, value in sorted(request.headers.items())
+            if name.startswith(self._api.passed)
         ]
         head = "".join(own) or "\n"
-        body = asked.body.replace(str(errand.folder), SHOWN)
+        body = self.endpoint.hide(request.body).replace(str(session.folder), SHOWN)
         return ChatRequest(
-            (Message("user", errand.key),),
-            stage=errand.stage,
-            draw=errand.draw,
+            (Message("user", session.key),),
+            stage=session.stage,
+            draw=session.draw,
             turn=turn,
             wire=f"{head}\n{body}",
         )
 
-    def _passed(self, reply: ChatReply) -> Answer:
+    def _passed(self, reply: ChatReply) -> HttpResponse:
         kind = "text/event-stream" if is_stream(reply.wire) else "application/json"
-        # In pieces, a path may be cut in two and would not be found.
-        wire = joined(reply.wire).replace(SHOWN, str(self._errand.folder))
-        return Answer(200, wire, kind)
+        wire = reply.wire.replace(SHOWN, str(self._session.folder))
+        return HttpResponse(200, wire, kind)
 
-    def _failed(self, error: BackendError | None) -> Answer:
+    def _failed(self, error: BackendError | None) -> HttpResponse:
         if error is None:
             return self._fault(500, "the relay failed")
         return self._fault(status_of(error), error.message)
 
-    def _fault(self, status: int, message: str) -> Answer:
-        return Answer(status, json.dumps(self._form.fault(status, message)))
+    def _fault(self, status: int, message: str) -> HttpResponse:
+        return HttpResponse(status, json.dumps(self._api.fault(status, message)))
 
 
 def _holds(body: str, wanted: frozenset[str]) -> bool:
-    """Whether every line of a skill stands in some text of a request."""
+    """Whether every line of a skill occurs in the texts of a request."""
     if not wanted:
         return False
     try:

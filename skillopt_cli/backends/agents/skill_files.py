@@ -1,34 +1,37 @@
-"""The skill as a file, where an agent's program looks for skills."""
+"""The skill as a file, in the folder where an agent program looks for skills."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
+from skillopt_cli.core.companion_files import SKILL_FILE, Folder
 from skillopt_cli.core.errors import DataError, FatalBackendError
-from skillopt_cli.core.folder import SKILL_FILE, Folder
+from skillopt_cli.core.front_matter import (
+    agent_metadata,
+    front_matter,
+    leading_metadata,
+    usable_name,
+)
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.skill_folder import lay_out
+from skillopt_cli.permissions import make_folder
+from skillopt_cli.skill_folder import write_companions
 
 NAME = "skillopt-target"
-"""The skill's name where its text has none of its own."""
+"""The skill's name if its text has none."""
 DESCRIPTION = "How to do the tasks given here. Use it for every task."
-_USABLE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
-_LONGEST_NAME = 64
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class SkillFile:
-    """A skill as an agent's program reads it.
+class SkillCopy:
+    """A skill as an agent program reads it.
 
     Attributes:
         text: of the file, front matter included.
-        body: what of it comes before a model.
-        folder: what lies beside it; None for a skill that is one file.
+        body: the part that the model sees.
+        folder: the files beside it; None for a skill that is one file.
     """
 
     name: str
@@ -37,60 +40,46 @@ class SkillFile:
     folder: Folder | None = None
 
 
-def skill_file(skill: SkillDocument) -> SkillFile | None:
-    """The file of a skill; None for an empty one.
+def skill_file(skill: SkillDocument) -> SkillCopy | None:
+    """Return the file of a skill; None for an empty one.
 
-    A front matter of the skill's own stays as it is where it names and describes the skill; what it
-    lacks is added. One that is no YAML mapping is text like any other.
+    Its own front matter is kept byte for byte if it has a usable name and a description. Otherwise
+    there is one block in the place of all metadata at the top, with what is missing added.
     """
     if not skill.text.strip():
         return None
-    found = _FRONT_MATTER.match(skill.text)
-    own = _mapping(found[1]) if found else None
-    body = skill.text[found.end() :] if found and own is not None else skill.text
-    own = own or {}
-    given = own.get("name")
-    name = given if isinstance(given, str) and _usable(given) else NAME
-    if found and name == given and own.get("description"):
-        return SkillFile(name, skill.text, body, skill.folder)
-    head = {**own, "name": name, "description": own.get("description") or DESCRIPTION}
+    values, body = agent_metadata(skill.text)
+    given, own = values.get("name"), front_matter(skill.text)
+    name = str(given) if usable_name(given) else NAME
+    whole = own is not None and len(leading_metadata(skill.text)) == 1
+    if whole and name == given and values.get("description"):
+        return SkillCopy(name, skill.text, body, skill.folder)
+    head = {**values, "name": name, "description": values.get("description") or DESCRIPTION}
     front = yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=10_000)
-    return SkillFile(name, f"---\n{front}---\n\n{body}", body, skill.folder)
+    return SkillCopy(name, f"---\n{front}---\n\n{body}", body, skill.folder)
 
 
-def place(file: SkillFile, skills: Path) -> None:
+def place_skill(file: SkillCopy, skills: Path) -> None:
     """Write a skill into a folder of skills, byte for byte, with the files beside it.
 
     Raises:
         FatalBackendError: as `place_files`.
     """
     folder = skills / file.name
-    folder.mkdir(parents=True)
+    make_folder(folder, exist_ok=False)
     (folder / SKILL_FILE).write_bytes(file.text.encode(errors="backslashreplace"))
     place_files(file, folder)
 
 
-def place_files(file: SkillFile, folder: Path) -> None:
+def place_files(file: SkillCopy, folder: Path) -> None:
     """Write the files beside SKILL.md into a folder, each executable where it was.
 
     Raises:
-        FatalBackendError: one that is not carried along has changed, or is gone.
+        FatalBackendError: one that is stored by reference has changed, or is missing.
     """
     if file.folder is None:
         return
     try:
-        lay_out(file.folder, folder)
+        write_companions(file.folder, folder)
     except DataError as error:
         raise FatalBackendError(error.message, error.hint) from error
-
-
-def _usable(name: str) -> bool:
-    return len(name) <= _LONGEST_NAME and bool(_USABLE.match(name))
-
-
-def _mapping(text: str) -> dict[str, object] | None:
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        return None
-    return value if isinstance(value, dict) else None

@@ -1,18 +1,18 @@
-"""Faults on request: a pure function of the request and of how often it was tried."""
+"""Configurable faults: a pure function of the request and the number of its tries."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 from skillopt_cli.backends.simulated.optimizer import CONTRACTS
+from skillopt_cli.backends.simulated.settings import SimulatedConfig
 from skillopt_cli.backends.simulated.world import chance
-from skillopt_cli.config.model_section import SimulatedConfig
 from skillopt_cli.core.errors import AuthFailed, RateLimited, ServerFailed
 from skillopt_cli.core.task import ChatRequest
 
 
 class Faults:
-    """Decides what befalls each try. Counts tries, so one instance serves one process's backend."""
+    """Decides whether each try fails. Counts tries, so each backend has its own instance."""
 
     def __init__(self, config: SimulatedConfig) -> None:
         self._config = config
@@ -22,23 +22,23 @@ class Faults:
         self._any = config.rate_limit_rate + config.server_error_rate + config.malformed_rate > 0
 
     def hangs(self) -> bool:
-        """Whether this call never ends: the first `hangs` ones do not."""
+        """Whether this call hangs, as the first `hangs` ones do."""
         if self._hangs_left == 0:
             return False
         self._hangs_left -= 1
         return True
 
-    def befall(self, request: ChatRequest) -> bool:
-        """Let this try of the request pass or fail.
+    def apply(self, request: ChatRequest) -> bool:
+        """Raise the fault of this try, if any.
 
         Returns:
-            Whether the answer is to be cut in its middle: only an optimizer's, only the first one
-            to a request, and never once the conversation holds an answer.
+            Whether the answer is cut in the middle: only the optimizer's first answer to a request,
+            and never in a conversation that holds an answer already.
 
         Raises:
             AuthFailed: every call fails.
-            RateLimited: this try does.
-            ServerFailed: this try does.
+            RateLimited: this try fails.
+            ServerFailed: this try fails.
         """
         config = self._config
         if config.auth_failure:
@@ -63,8 +63,8 @@ class Faults:
         self._cut.add(identity)
         return True
 
-    def befall_task(self, question: str) -> None:
-        """Let a target request pass, or fail at every try.
+    def apply_to_task(self, question: str) -> None:
+        """Raise the permanent fault of a target request, if any.
 
         Raises:
             ServerFailed: the question is one of those that always fail.

@@ -1,4 +1,4 @@
-"""The simulated optimizer: knows the rules of the world, but proposes the right one only mostly."""
+"""The simulated optimizer: knows the world's rules, and proposes the right one most of the time."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from skillopt_cli.backends.simulated.rewriter import (
     rewritten,
     suggesting,
 )
+from skillopt_cli.backends.simulated.settings import SimulatedConfig
 from skillopt_cli.backends.simulated.world import (
     HARMFUL,
     USELESS,
@@ -39,7 +40,7 @@ _SKILL = re.compile(
 )
 _PAIR = re.compile(r"^## Pair \d+: task `.*, (\w+)$", re.MULTILINE)
 _NOTES = re.compile(r"^## Your notes from earlier epochs\n(.*)\Z", re.MULTILINE | re.DOTALL)
-_TRAJECTORY = re.compile(r"^## Trajectory \d+: task `", re.MULTILINE)
+_TRAJECTORY = re.compile(r"^## Trajectory \d+: task `(.*)` \(", re.MULTILINE)
 _QUESTION = re.compile(r"^### (?:Question|Task)\n(.*?)(?=^#{2,3} |\Z)", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^\[(\d+)\](.*)$", re.MULTILINE)
@@ -50,58 +51,34 @@ Edit = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Leanings:
-    """What an optimizer is inclined to; shares of its answers.
+class OptimizerRequest:
+    """A request to the optimizer, and what its choices depend on.
 
     Attributes:
-        right: lessons that teach a rule the failing task needs.
-        harmful: lessons that do harm; the others are of no use.
-        forgetful: analyses that also delete a rule which the tasks they read do not need.
-    """
-
-    right: float = 0.6
-    harmful: float = 0.2
-    forgetful: float = 0.0
-
-    @property
-    def useless(self) -> float:
-        """The share of lessons that neither help nor harm."""
-        return 1 - self.right - self.harmful
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the optimizer was asked: the material it reads, and what its choices depend on.
-
-    Attributes:
+        contract: one of `CONTRACTS`.
+        config: how often an edit is right, harmful or else useless, and a rule is forgotten.
         noting: whether the answer may hold appendix notes.
     """
 
     contract: str
     user: str
     seed: float
+    config: SimulatedConfig
     noting: bool = False
-    leanings: Leanings = Leanings()
 
     def chance(self, *causes: object) -> float:
-        """A number in [0, 1) for a choice within this request."""
+        """Return a number in [0, 1) for a choice within this request."""
         return chance(self.seed, *causes)
 
 
-def propose(asked: Asked) -> str:
-    """The optimizer's answer, as JSON.
-
-    Raises:
-        KeyError: `asked.contract` is not one of `CONTRACTS`.
-    """
-    return json.dumps(CONTRACTS[asked.contract](asked))
-
-
-def _analyse_failures(asked: Asked) -> Mapping[str, Any]:
+def _analyse_failures(asked: OptimizerRequest) -> Mapping[str, Any]:
     skill = _skill(asked.user)
-    counts = Counter(family_of(question) for question in _questions(asked.user))
+    failed: dict[int, list[str]] = {}
+    for task, question in _tasks(asked.user):
+        failed.setdefault(family_of(question), []).append(task)
+    counts = Counter({family: len(tasks) for family, tasks in failed.items()})
     edits = [
-        edit
+        {**edit, "tasks": failed[family]}
         for family, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         if (edit := _lesson(asked, skill, family, count)) is not None
     ]
@@ -123,31 +100,31 @@ def _analyse_failures(asked: Asked) -> Mapping[str, Any]:
     return analysis
 
 
-def _seen(asked: Asked, skill: str, family: int) -> str:
+def _seen(asked: OptimizerRequest, skill: str, family: int) -> str:
     seen = "the answer is right but has words around it"
     lapsed = asked.noting and _reminders(skill, family)
     return f"EXECUTION_LAPSE: {seen}" if lapsed else seen
 
 
 def _reminders(skill: str, family: int) -> tuple[str, ...]:
-    """The rules a failing family needs, when the body states all and the appendix not yet."""
+    """Return a failing family's rules that the body states and the appendix does not."""
     if harm(family) in skill or missing(family, without_appendix(skill)):
         return ()
     return missing(family, appendix(skill))
 
 
-def _lesson(asked: Asked, skill: str, family: int, count: int) -> Edit | None:
-    """What is proposed for a failing family; None when the skill cannot help it."""
+def _lesson(asked: OptimizerRequest, skill: str, family: int, count: int) -> Edit | None:
+    """Return the edit for a failing family; None if the skill cannot help it."""
     lacking = missing(family, skill)
     if not lacking:
         bad = harm(family)
         return _deletion(skill, bad, count) if bad in skill else None
     kind = asked.chance(family, "kind")
     pick = asked.chance(family, "pick")
-    leanings = asked.leanings
-    if kind < leanings.right:
+    config = asked.config
+    if kind < config.right_rate:
         sentence = lacking[0]
-    elif kind < leanings.right + leanings.harmful:
+    elif kind < config.right_rate + config.harmful_rate:
         sentence = HARMFUL[int(pick * len(HARMFUL))]
     else:
         sentence = USELESS[int(pick * len(USELESS))]
@@ -156,9 +133,9 @@ def _lesson(asked: Asked, skill: str, family: int, count: int) -> Edit | None:
     return _edit("append", "", f"- {sentence}\n", count)
 
 
-def _forgotten(asked: Asked, skill: str, families: Counter[int]) -> list[Edit]:
-    """Sometimes a rule to delete, for no other reason than that these tasks do not need it."""
-    if asked.chance("forget") >= asked.leanings.forgetful:
+def _forgotten(asked: OptimizerRequest, skill: str, families: Counter[int]) -> list[Edit]:
+    """Sometimes delete a rule that these tasks do not need."""
+    if asked.chance("forget") >= asked.config.forget_rate:
         return []
     wanted = {sentence for family in families for sentence in needed(family)}
     idle = [sentence for sentence in held(skill) if sentence not in wanted]
@@ -173,11 +150,12 @@ def _deletion(skill: str, sentence: str, count: int) -> Edit:
     return _edit("delete", line if line in skill else sentence, "", count)
 
 
-def _analyse_successes(asked: Asked) -> Mapping[str, Any]:
+def _analyse_successes(asked: OptimizerRequest) -> Mapping[str, Any]:
     questions = _questions(asked.user)
     count = len(questions)
     edits = []
-    if count and asked.chance("habit") < asked.leanings.useless:
+    useless = 1 - asked.config.right_rate - asked.config.harmful_rate
+    if count and asked.chance("habit") < useless:
         sentence = USELESS[int(asked.chance("pick") * len(USELESS))]
         edits.append(_edit("append", "", f"- {sentence}\n", count))
     return {
@@ -187,8 +165,8 @@ def _analyse_successes(asked: Asked) -> Mapping[str, Any]:
     }
 
 
-def _merge(asked: Asked) -> Mapping[str, Any]:
-    """All edits of the patches, equal ones as one with the sum of their support."""
+def _merge(asked: OptimizerRequest) -> Mapping[str, Any]:
+    """Merge the patches; equal edits become one with the sum of their support."""
     merged: dict[tuple[str, ...], Edit] = {}
     total = 0
     for edit in _patched(asked.user):
@@ -196,6 +174,8 @@ def _merge(asked: Asked) -> Mapping[str, Any]:
         change = tuple(str(edit.get(part, "")) for part in ("file", "op", "target", "content"))
         if change in merged:
             merged[change]["support"] += _support(edit)
+            if named := [*_named(merged[change]), *_named(edit)]:
+                merged[change]["tasks"] = named
         else:
             merged[change] = {**edit, "support": _support(edit)}
     return {
@@ -204,8 +184,8 @@ def _merge(asked: Asked) -> Mapping[str, Any]:
     }
 
 
-def _rank(asked: Asked) -> Mapping[str, Any]:
-    """The best supported edits within the budget; equals keep their order."""
+def _rank(asked: OptimizerRequest) -> Mapping[str, Any]:
+    """Select the best supported edits within the budget; equals keep their order."""
     entries = [(int(number), line) for number, line in _ENTRY.findall(asked.user)]
     support = {number: _first_int(_SUPPORT, line, 0) for number, line in entries}
     budget = _first_int(_BUDGET, asked.user, len(entries))
@@ -213,12 +193,12 @@ def _rank(asked: Asked) -> Mapping[str, Any]:
     return {"reasoning": "Ranked by support.", "selected_indices": order[:budget]}
 
 
-def _guide(asked: Asked) -> Mapping[str, Any]:
-    """The rules that regressed or failing families need and the skill does not hold."""
+def _guide(asked: OptimizerRequest) -> Mapping[str, Any]:
+    """Return the rules that regressed or failing families need and the skill lacks."""
     skill = _skill(asked.user)
     lines: list[str] = []
-    for category, question in _pairs(asked.user):
-        if category in ("regressed", "persistent_fail"):
+    for pair, question in _asked_below(_PAIR, asked.user):
+        if pair[1] in ("regressed", "persistent_fail"):
             lines += [f"- {sentence}" for sentence in missing(family_of(question), skill)]
     kept = [line for line in _previous(asked.user) if line.startswith("- ")]
     points = list(dict.fromkeys([*kept, *lines]))
@@ -226,8 +206,8 @@ def _guide(asked: Asked) -> Mapping[str, Any]:
     return {"reasoning": f"{len(lines)} rules were found missing.", "slow_update_content": text}
 
 
-def _remember(asked: Asked) -> Mapping[str, Any]:
-    """Notes that name what the gate turned down; later analyses do not propose it again."""
+def _remember(asked: OptimizerRequest) -> Mapping[str, Any]:
+    """Note the edits that the gate rejected, so that later analyses do not repeat them."""
     tried = [str(edit.get("content", "")).strip() for edit in _patched(asked.user)]
     tried += [str(s.get("instruction", "")) for s in _patched(asked.user, "suggestions")]
     earlier = [line for line in _notes(asked.user).splitlines() if line.startswith("- ")]
@@ -236,15 +216,15 @@ def _remember(asked: Asked) -> Mapping[str, Any]:
     return {"reasoning": f"{len(tried)} edits were turned down.", "meta_skill_content": text}
 
 
-def _consolidate(asked: Asked) -> Mapping[str, Any]:
-    """Two notes by two as one: rules are known by their words, whatever stands around them."""
+def _consolidate(asked: OptimizerRequest) -> Mapping[str, Any]:
+    """Join the notes in pairs; rules are recognized by their words within any text."""
     _, _, listed = asked.user.partition("## Notes to shorten\n")
     notes = [line.removeprefix("- ") for line in listed.splitlines() if line.startswith("- ")]
     pairs = [" ".join(notes[at : at + 2]) for at in range(0, len(notes), 2)]
     return {"reasoning": f"{len(notes)} notes became {len(pairs)}.", "notes": pairs}
 
 
-CONTRACTS: Mapping[str, Callable[[Asked], Mapping[str, Any]]] = {
+CONTRACTS: Mapping[str, Callable[[OptimizerRequest], Mapping[str, Any]]] = {
     "analyst_error": _analyse_failures,
     "analyst_success": _analyse_successes,
     "merge_failure": _merge,
@@ -269,6 +249,7 @@ CONTRACTS: Mapping[str, Callable[[Asked], Mapping[str, Any]]] = {
     ),
     "learning_rate": lambda asked: rated(len(_ENTRY.findall(asked.user)), asked.chance("rate")),
 }
+"""Writes the answer to a request, by the name of its schema."""
 
 
 def _skill(user: str) -> str:
@@ -282,23 +263,23 @@ def _notes(user: str) -> str:
 
 
 def _previous(user: str) -> list[str]:
-    """The lines of the previous guidance."""
+    """Return the lines of the previous guidance."""
     _, _, rest = user.partition("## Previous guidance\n")
     return rest.partition("\n## ")[0].splitlines()
 
 
-def _pairs(user: str) -> list[tuple[str, str]]:
-    """Category and question of each pair, in order."""
-    return [(found.group(1), question) for found, question in _asked_below(_PAIR, user)]
-
-
 def _questions(user: str) -> list[str]:
-    """The questions of the trajectories, in order."""
-    return [question for _, question in _asked_below(_TRAJECTORY, user)]
+    """Return the questions of the trajectories, in order."""
+    return [question for _, question in _tasks(user)]
+
+
+def _tasks(user: str) -> list[tuple[str, str]]:
+    """Return task id and question of each trajectory, in order."""
+    return [(found.group(1), question) for found, question in _asked_below(_TRAJECTORY, user)]
 
 
 def _asked_below(heading: re.Pattern[str], user: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Each match of a heading and the first question below it, before the next one."""
+    """Yield each match of a heading with the first question below it."""
     found = list(heading.finditer(user))
     bounds = pairwise([*(match.start() for match in found), len(user)])
     for match, (start, end) in zip(found, bounds, strict=True):
@@ -307,7 +288,7 @@ def _asked_below(heading: re.Pattern[str], user: str) -> Iterator[tuple[re.Match
 
 
 def _patched(user: str, key: str = "edits") -> list[Edit]:
-    """What every fenced JSON block lists under a key; a skill's own blocks hold no such list."""
+    """Return the lists under a key in all fenced JSON blocks; a skill's own blocks have none."""
     found: list[Edit] = []
     for block in _BLOCK.findall(user):
         try:
@@ -327,6 +308,11 @@ def _edit(op: str, target: str, content: str, support: int) -> Edit:
         "support": support,
         "evidence": f"seen in {support} of the trajectories",
     }
+
+
+def _named(edit: Edit) -> list[str]:
+    tasks = edit.get("tasks")
+    return [str(task) for task in tasks] if isinstance(tasks, list) else []
 
 
 def _support(edit: Edit) -> int:

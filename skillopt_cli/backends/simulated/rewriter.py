@@ -1,4 +1,4 @@
-"""The simulated optimizer's rewrites: what it would edit, said as suggestions or as whole texts."""
+"""The simulated optimizer's rewrites: its edits as suggestions or as whole texts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _DROP = "Leave out the line: "
 
 
 def suggesting(analysis: Answer) -> Answer:
-    """An analysis with suggestions in the place of its edits."""
+    """Return an analysis with suggestions instead of edits."""
     others = {key: value for key, value in analysis.items() if key != "edits"}
     return {**others, "suggestions": [_suggestion(edit) for edit in analysis["edits"]]}
 
 
 def _suggestion(edit: Edit) -> Edit:
-    """The edit in words; the sentence it adds is the instruction itself."""
+    """Return the edit in words; for an added sentence, the instruction is the sentence."""
     sentence = _sentence(edit["content"] or edit["target"])
     adds = edit["op"] == "append"
     return {
@@ -26,18 +26,20 @@ def _suggestion(edit: Edit) -> Edit:
         "instruction": sentence if adds else f"{_DROP}{sentence}",
         "support": edit["support"],
         "evidence": edit["evidence"],
+        "tasks": edit.get("tasks", []),
     }
 
 
 def rewriting(analysis: Answer, skill: str) -> Answer:
-    """An analysis with a whole new skill in the place of its edits; none when there are none."""
+    """Return an analysis with a whole new skill instead of edits; none without edits."""
     others = {key: value for key, value in analysis.items() if key != "edits"}
     suggestions = [_suggestion(edit) for edit in analysis["edits"]]
-    return {**others, **(rewritten(skill, suggestions) if suggestions else _unchanged())}
+    unchanged = {"change_summary": [], "new_skill": ""}
+    return {**others, **(rewritten(skill, suggestions) if suggestions else unchanged)}
 
 
 def rewritten(skill: str, suggestions: Sequence[Edit]) -> Answer:
-    """The skill without the lines to drop and with the sentences to add, at its end."""
+    """Return the skill without the lines to drop, and with new sentences at its end."""
     lines = skill.strip("\n").split("\n")
     changes = []
     for suggestion in suggestions:
@@ -55,12 +57,14 @@ def rewritten(skill: str, suggestions: Sequence[Edit]) -> Answer:
 
 
 def merged_suggestions(suggestions: Sequence[Edit]) -> Answer:
-    """Equal instructions as one suggestion with the sum of their support."""
+    """Merge equal instructions into one suggestion with the sum of their support."""
     merged: dict[str, Edit] = {}
     for suggestion in suggestions:
         known = merged.setdefault(str(suggestion.get("instruction")), {**suggestion, "support": 0})
         support = suggestion.get("support")
         known["support"] += support if isinstance(support, int) else 0
+        if known is not suggestion and suggestion.get("tasks"):
+            known["tasks"] = list(dict.fromkeys([*known["tasks"], *suggestion["tasks"]]))
     return {
         "reasoning": f"{len(suggestions)} suggestions were merged into {len(merged)}.",
         "suggestions": list(merged.values()),
@@ -68,7 +72,7 @@ def merged_suggestions(suggestions: Sequence[Edit]) -> Answer:
 
 
 def merged_texts(skill: str, candidates: Sequence[Edit]) -> Answer:
-    """The skill without the lines that some candidate dropped, with those that some added."""
+    """Return the skill without lines that a candidate dropped, with lines that one added."""
     old = skill.strip("\n").split("\n")
     texts = [str(c.get("new_skill", "")).strip("\n").split("\n") for c in candidates]
     kept = [line for line in old if all(line in text for text in texts)]
@@ -82,17 +86,13 @@ def merged_texts(skill: str, candidates: Sequence[Edit]) -> Answer:
 
 
 def rated(available: int, chance: float) -> Answer:
-    """A learning rate from none to one more than there are edits."""
+    """Return a learning rate from 0 to one more than the number of edits."""
     return {
         "reasoning": f"There are {available} edits.",
         "learning_rate": int(chance * (available + 2)),
         "confidence": round(chance, 3),
         "risk_notes": ["edits may contradict each other"],
     }
-
-
-def _unchanged() -> Answer:
-    return {"change_summary": [], "new_skill": ""}
 
 
 def _sentence(line: str) -> str:

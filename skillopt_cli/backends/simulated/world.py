@@ -1,4 +1,4 @@
-"""The simulated world: kinds of questions, the rules they need, and sentences that do harm.
+"""The simulated world: families of questions, the rules they need, and harmful sentences.
 
 A question belongs to one of 24 families by its hash. The simulated target finds every answer but
 puts it in a wrong form unless the skill holds the rules its family needs, word for word. Four
@@ -65,12 +65,12 @@ USELESS = (
 
 
 def rule(family: int) -> str:
-    """The sentence that teaches the form of answer a family wants."""
+    """Return the sentence that teaches a family's form of answer."""
     return f"{_RULES[family]} (family {family})."
 
 
 def needed(family: int) -> tuple[str, ...]:
-    """The sentences a skill must hold for the family to come out right: none, one or two."""
+    """Return the sentences a skill needs for a family to be answered correctly: up to two."""
     if family in _UNTAUGHT:
         return ()
     second = _SECOND.get(family)
@@ -78,33 +78,39 @@ def needed(family: int) -> tuple[str, ...]:
 
 
 def missing(family: int, text: str) -> tuple[str, ...]:
-    """The needed sentences that `text` does not hold."""
+    """Return the needed sentences that `text` does not contain."""
     return tuple(sentence for sentence in needed(family) if sentence not in text)
 
 
 def held(text: str) -> tuple[str, ...]:
-    """The rules that `text` holds."""
+    """Return the rules that `text` contains."""
     return tuple(sentence for sentence in map(rule, range(FAMILIES)) if sentence in text)
 
 
 def appendix(text: str) -> str:
-    """What stands in the appendix region of a skill, or of a text that holds one."""
+    """Return the appendix region of a skill, or of a text that contains one."""
     found = _APPENDIX.search(text)
     return found.group(1) if found else ""
 
 
 def without_appendix(text: str) -> str:
-    """The text without its appendix region."""
+    """Return the text without its appendix region."""
     return _APPENDIX.sub("", text)
 
 
 def harm(family: int) -> str:
-    """The sentence that makes the family go wrong, whatever else the skill says."""
+    """Return the sentence that makes a family fail, regardless of the rest of the skill."""
     return HARMFUL[family % len(HARMFUL)]
 
 
+def untaught(question: str, text: str) -> bool:
+    """Whether `text` lacks a rule that the question's family needs, or contains its harmful one."""
+    family = family_of(question)
+    return harm(family) in text or bool(missing(family, text))
+
+
 def family_of(question: str) -> int:
-    """The family of a question, from 0; a function of its text without surrounding white space."""
+    """Return the family of a question, from 0, by a hash of its text."""
     return (
         int(hashlib.sha256(question.strip().encode(errors="surrogatepass")).hexdigest(), 16)
         % FAMILIES
@@ -112,6 +118,6 @@ def family_of(question: str) -> int:
 
 
 def chance(*causes: object) -> float:
-    """A number in [0, 1) that depends on nothing but `causes`."""
+    """Return a number in [0, 1) that depends on `causes` alone."""
     seed = "\x1f".join(map(str, causes)).encode(errors="surrogatepass")
     return int.from_bytes(hashlib.blake2b(seed, digest_size=8).digest(), "big") / 2**64

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-_PROGRAM = "skillopt_cli.benchmarks.alfworld.host"
+_PROGRAM = "skillopt_cli.benchmarks.alfworld.game_process"
 _SECONDS = 120.0
 """For one move: the first one waits until the engine is loaded."""
 _LINE = 1 << 22
@@ -84,7 +84,7 @@ class Game:
         return View(told["observation"], tuple(told["actions"]), told["won"], tuple(told["plan"]))
 
 
-class Engine:
+class GameEngine:
     """TextWorld in a process of its own, started with the first game.
 
     Each game is played in a fork of that process, which ends with the game. The process itself ends

@@ -1,17 +1,17 @@
-"""One game as an episode: what the model is told, and what its answers do."""
+"""One game as an episode: what the model reads, and what its answers do."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from skillopt_cli.benchmarks.alfworld.engine import Game, View
 from skillopt_cli.core.episode import Heard, ToolCall, ToolResult
+from skillopt_cli.core.reply_text import read_text
 
 SHOWN_STEPS = 2
-"""Steps that are told of after each answer, which sees nothing else of the past."""
+"""Steps that are shown after each answer, which sees nothing else of the past."""
 HIDDEN = "help"
 """Not listed among the actions."""
 NOTHING = "Nothing happens."
@@ -27,25 +27,10 @@ _BANNER = re.compile(r"\A-= .*? =-\s*|\s*Your task is to: .*\Z", re.DOTALL)
 def action_of(reply: str) -> str:
     """What a reply wants done: the last `<action>…</action>` in lower case; "" for nothing.
 
-    The closing tag may be missing at the end. What stands elsewhere is never taken for an action.
+    The closing tag may be missing at the end. Text elsewhere, or in a thought, is no action.
     """
-    found = _ACTION.findall(reply)
+    found = _ACTION.findall(read_text(reply).text)
     return " ".join(found[-1].lower().split()).strip("\"'`.") if found else ""
-
-
-@dataclass(slots=True)
-class Moves:
-    """What was done in an episode.
-
-    Attributes:
-        pairs: what was seen and what was then done, "" for nothing usable.
-        unusable: answers without an action.
-        idle: actions that changed nothing because they could not be done.
-    """
-
-    pairs: list[tuple[str, str]] = field(default_factory=list)
-    unusable: int = 0
-    idle: int = 0
 
 
 class GameEpisode:
@@ -60,7 +45,12 @@ class GameEpisode:
         self._task, self._max_steps, self._begin = task, max_steps, begin
         self._game: Game | None = None
         self._view = View("", (), won=False)
-        self._moves = Moves()
+        self._moves: list[tuple[str, str]] = []
+        """What was seen and what was then done, "" for nothing usable."""
+        self._unusable = 0
+        """Answers without an action."""
+        self._idle = 0
+        """Actions that changed nothing because they could not be done."""
 
     async def opening(self) -> str:
         """The room and what can be done in it."""
@@ -72,18 +62,18 @@ class GameEpisode:
         return ToolResult("There are no tools here. Answer with an action.", failed=True)
 
     async def hear(self, reply: str) -> Heard | None:
-        """Do what the reply says. What follows stands for itself: it is all that is seen next."""
+        """Take the action of the reply. The message that follows is all that is seen next."""
         game = await self._playing()
         action = action_of(reply)
-        seen, moves = self._view.observation, self._moves
+        seen = self._view.observation
         if action:
             self._view = await game.act(action)
-            moves.idle += self._view.observation == NOTHING
+            self._idle += self._view.observation == NOTHING
         else:
             self._view = View(UNUSABLE, self._view.actions, won=False)
-            moves.unusable += 1
-        moves.pairs.append((seen, action))
-        if self._view.won or len(moves.pairs) >= self._max_steps:
+            self._unusable += 1
+        self._moves.append((seen, action))
+        if self._view.won or len(self._moves) >= self._max_steps:
             return None
         return Heard(self._situation(), afresh=True)
 
@@ -91,9 +81,9 @@ class GameEpisode:
         """Whether the game is won, and how it was played."""
         return {
             "won": self._view.won,
-            "steps": len(self._moves.pairs),
-            "unusable": self._moves.unusable,
-            "idle": self._moves.idle,
+            "steps": len(self._moves),
+            "unusable": self._unusable,
+            "idle": self._idle,
         }
 
     async def _playing(self) -> Game:
@@ -104,12 +94,12 @@ class GameEpisode:
         return self._game
 
     def _situation(self) -> str:
-        steps = len(self._moves.pairs)
-        told = [
+        steps = len(self._moves)
+        steps_taken = [
             f'Step {number}: saw "{" ".join(seen.split())}", did `{action or "(nothing)"}`'
-            for number, (seen, action) in enumerate(self._moves.pairs, 1)
+            for number, (seen, action) in enumerate(self._moves, 1)
         ]
-        past = "\n".join((f"Steps taken: {steps}. The last ones:", *told[-SHOWN_STEPS:]))
+        past = "\n".join((f"Steps taken: {steps}. The last ones:", *steps_taken[-SHOWN_STEPS:]))
         return f"## Task\n{self._task}\n\n## Past\n{past}\n\n{_scene(self._view)}"
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from skillopt_cli.benchmarks.alfworld.games import DOWNLOAD, FOLDER, Games, kind_of
-from skillopt_cli.benchmarks.prepared import SEED, read_manifest, write_splits
-from skillopt_cli.benchmarks.ratio import hash_order
-from skillopt_cli.benchmarks.records import Record
+from skillopt_cli.benchmarks.alfworld.tasks import DOWNLOAD, FOLDER, Games, kind_of
+from skillopt_cli.benchmarks.kit.prepare import SEED, read_manifest, write_splits
+from skillopt_cli.benchmarks.kit.ratio import hash_order
+from skillopt_cli.benchmarks.kit.records import Record
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import SPLITS, Split
+from skillopt_cli.safe_files import read_regular
 
 COUNTS: Mapping[Split, int] = {"train": 39, "selection": 18, "test": 134}
 SOURCES: Mapping[Split, str] = {
@@ -91,7 +92,7 @@ def _playable(root: Path, part: str) -> Iterator[str]:
         if any(word in name for word in _UNPLAYABLE):
             continue
         try:
-            solvable = json.loads(path.read_bytes()).get("solvable")
+            solvable = json.loads(read_regular(path)).get("solvable")
         except (OSError, ValueError) as error:
             raise DataError(f"{path} is no game file: {error}", DOWNLOAD) from None
         if solvable:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from skillopt_cli.benchmarks.babyvision.items import BLANKS, Item, identifier, read_item
-from skillopt_cli.benchmarks.babyvision.numbering import Numbering
-from skillopt_cli.benchmarks.hub import load_hub
-from skillopt_cli.benchmarks.hub_pictures import pictured, save_picture
-from skillopt_cli.benchmarks.prepared import (
-    draw_by_ratio,
-    gather,
-    origin,
-    pick,
-    read_manifest,
-    single,
-    write_splits,
+from skillopt_cli.benchmarks.babyvision.tasks import (
+    BLANKS,
+    Numbering,
+    counted,
+    identifier,
+    read_task,
 )
-from skillopt_cli.core.task import Split
+from skillopt_cli.benchmarks.kit.hub import load_hub, pictured, save_picture
+from skillopt_cli.benchmarks.kit.prepare import Source, prepare_splits
+from skillopt_cli.benchmarks.kit.records import Record
+from skillopt_cli.core.task import Split, Task
 
 DATASET = "UnipatAI/BabyVision"
 FIELDS = ("taskId", "question", "image", "ansType", "choiceAns", "blankAns")
@@ -28,50 +25,45 @@ FIELDS = ("taskId", "question", "image", "ansType", "choiceAns", "blankAns")
 def prepare(
     folder: Path, manifest: Path | None = None, *, dataset: str = DATASET
 ) -> Mapping[Split, int]:
-    """Fill `folder` with images/ and train|val|test/items.json; split_manifest.json comes last.
+    """Write BabyVision's splits and pictures into `folder`; see `kit.prepare.prepare_splits`.
 
     Args:
-        folder: made if need be; what an earlier preparation left is replaced.
-        manifest: a folder of train|val|test/items.json whose records hold a `taskId` or `id`; None
-            cuts all usable items 2:1:7 with seed 42.
+        manifest: its records hold a `taskId` or `id`; None cuts all usable items 2:1:7 with seed
+            42.
         dataset: name on the hub, or a local folder of the same layout.
-
-    Returns:
-        The number of tasks of each split.
-
-    Raises:
-        DataError: `datasets` is not installed, the hub fails, or ids or fields do not fit.
     """
-    wanted = read_manifest(manifest, identifier) if manifest else None
     numbering = Numbering()
-    rows = load_hub(dataset, FIELDS, benchmark="babyvision")
-    found = gather(pictured(rows, dataset), lambda record: read_item(record, numbering))
-    ids = wanted or draw_by_ratio(single(found.items))
-    about = {
-        **origin(dataset, manifest),
-        "choice_numbers": numbering.told,
-        "left_out": dict(found.left_out),
-    }
-    base = numbering.base
-    items = {
-        split: (_document(item.counted(base), folder / "images") for item in part)
-        for split, part in pick(ids, found.items, dataset).items()
-    }
-    return write_splits(folder, items, about)
 
+    def records() -> Iterator[Record]:
+        return pictured(load_hub(dataset, FIELDS, benchmark="babyvision"), dataset)
 
-def _document(item: Item, images: Path) -> dict[str, Any]:
-    choice = bool(item.choices) or item.right is not None
-    answer: dict[str, Any] = (
-        {"ansType": "choice", "options": list(item.choices), "choiceAns": item.choices[item.right]}
-        if choice and item.right is not None
-        else {"ansType": "blank", "blankAns": item.answer.split(BLANKS)}
+    source = Source(
+        dataset,
+        records,
+        lambda record: read_task(record, numbering),
+        identifier,
+        about=lambda: {"choice_numbers": numbering.note},
     )
-    image = save_picture(images, item.id, item.image)
+
+    def document(task: Task) -> Mapping[str, Any]:
+        return _document(counted(task, numbering.base), folder / "images")
+
+    return prepare_splits(folder, manifest, source, document)
+
+
+def _document(task: Task, images: Path) -> dict[str, Any]:
+    data = task.data
+    choices, right = data["choices"], data["right"]
+    answer: dict[str, Any] = (
+        {"ansType": "blank", "blankAns": data["answer"].split(BLANKS)}
+        if right is None
+        else {"ansType": "choice", "options": choices, "choiceAns": choices[right]}
+    )
+    image = save_picture(images, task.id, data["image"])
     return {
-        "taskId": item.id,
-        "subtype": item.kind,
-        "question": item.question,
+        "taskId": task.id,
+        "subtype": task.kind,
+        "question": data["question"],
         "image": f"../images/{image}",
         **answer,
     }

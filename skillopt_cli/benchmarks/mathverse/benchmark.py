@@ -6,35 +6,23 @@ Problems?" (2024).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from skillopt_cli.benchmarks.choice import lettered
-from skillopt_cli.benchmarks.judging import RIGHT_OR_WRONG, Judgement, ask
-from skillopt_cli.benchmarks.mathverse import scorer
-from skillopt_cli.benchmarks.mathverse.items import read_item
+from skillopt_cli.benchmarks.kit.benchmark import JudgedAnswers, PictureBenchmark
+from skillopt_cli.benchmarks.kit.pictures import PictureOptions
+from skillopt_cli.benchmarks.kit.records import Record
+from skillopt_cli.benchmarks.mathverse.equivalence import plain_text
 from skillopt_cli.benchmarks.mathverse.prepare import VERSION, prepare
-from skillopt_cli.benchmarks.mathverse.scorer import Equivalence
-from skillopt_cli.benchmarks.mathverse.wording import (
-    ANSWER_FORMAT,
-    IN_PICTURE,
-    PROMPTS,
-    ROLE,
-    RUBRIC,
-    SEED_SKILL,
-)
-from skillopt_cli.benchmarks.options import read_options
-from skillopt_cli.benchmarks.picture_items import JudgedPictures, content_of
-from skillopt_cli.benchmarks.pictures import Album, PictureOptions
-from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.splits import Splits, TaskFormat, load_splits
+from skillopt_cli.benchmarks.mathverse.prompts import IN_PICTURE, PROMPTS
+from skillopt_cli.benchmarks.mathverse.scoring import Equivalence, answered, clear_score
+from skillopt_cli.benchmarks.mathverse.tasks import read_task
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Message, Section, Task
-from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
+from skillopt_cli.core.task import Task
+from skillopt_cli.ports import BenchmarkRequest
 
-NAME = "mathverse"
-SAMPLE = Path(__file__).parent / "sample"
 PACKAGE = "math_verify"
 EXTRA = "math"
 
@@ -48,79 +36,62 @@ class MathVerseOptions(PictureOptions):
     """How free answers are compared before a judge is asked: algebra, or published (text alone)."""
 
 
-class MathVerse(JudgedPictures):
+class MathVerse(JudgedAnswers[MathVerseOptions], PictureBenchmark[MathVerseOptions]):
     """MathVerse tasks; see `ports.Judged`."""
 
-    name = NAME
-    seed_skill = SEED_SKILL
+    name = "mathverse"
+    prompts = PROMPTS
+    options_type = MathVerseOptions
+    sample = Path(__file__).parent / "sample"
 
-    def __init__(self, splits: Splits, album: Album, options: MathVerseOptions) -> None:
-        super().__init__(splits, album)
-        self.version = f"1-{options.equivalence}-{options.image_detail}"
-        self._options = options
+    def __init__(self, request: BenchmarkRequest) -> None:
+        super().__init__(request)
+        self.version = f"1-{self.options.equivalence}-{self.options.image_detail}"
+        if self.options.equivalence == "algebra" and _missing():
+            raise ConfigError(
+                "mathverse compares answers with the package `math-verify`, which is not installed",
+                f"pip install 'skillopt-cli[{EXTRA}]', or leave it to the judge with"
+                " env.equivalence=published",
+            )
 
-    def brief(self, task: Task) -> Brief:
-        """Question, options if there are any, and the diagram."""
-        sections = [Section("Question", task.data["question"] or IN_PICTURE)]
-        if task.data["choices"]:
-            sections.append(Section("Choices", lettered(task.data["choices"])))
-        image = self._album.image(task.data["image"])
-        return Brief(task.id, ROLE, tuple(sections), ANSWER_FORMAT, images=(image,))
+    def folders(self, request: BenchmarkRequest) -> Sequence[Path]:
+        """The folder of the settings, and `images` in it."""
+        root = Path(self.options.image_root)
+        return [root, root / "images"] if self.options.image_root else []
+
+    def task(self, record: Record) -> Task:
+        """Question, options, answer and diagram."""
+        task = read_task(record, self.options.problem_version)
+        if not task.data["choices"]:
+            record.refuse_empty([task.data["answer"]], plain_text)
+        return self.pictures.with_pictures(record, task)
 
     def answered(self, reply: str) -> str:
-        """What is tagged, boxed, or said last."""
-        return scorer.answered(reply)
+        """The answer that is tagged, boxed, or on the last line."""
+        return answered(reply)
 
-    def ask_judge(self, task: Task, attempt: Attempt) -> tuple[Message, ...] | Score:
-        """The score of an answer that is clear, else what to ask."""
-        answer = self.answered(attempt.answer)
-        score = scorer.clear_score(task.data, answer, self._options.equivalence)
-        if score is not None:
-            return score
-        question = task.data["question"] or IN_PICTURE
-        return ask(RUBRIC, Judgement(question, task.data["answer"], answer), RIGHT_OR_WRONG)
+    def clear_score(self, task: Task, answer: str) -> Score | None:
+        """The score of a choice, of an answer equal to the reference, or of no answer."""
+        return clear_score(task.data, answer, self.options.equivalence)
 
+    def question(self, task: Task) -> str:
+        """The question, which may be in the picture."""
+        return task.data["question"] or IN_PICTURE
 
-def open_mathverse(request: BenchmarkRequest) -> Benchmark:
-    """Load the tasks: named splits, one file cut by ratio, prepared data, or the sample.
-
-    Raises:
-        ConfigError: an option is unknown or malformed, or the package math-verify is missing.
-        DataError: a file, record or picture is unusable; see `load_splits`.
-    """
-    options = read_options(MathVerseOptions, request.options, NAME)
-    if options.equivalence == "algebra" and find_spec(PACKAGE) is None:
-        raise ConfigError(
-            "mathverse compares answers with the package `math-verify`, which is not installed",
-            f"pip install 'skillopt-cli[{EXTRA}]', or leave it to the judge with"
-            " env.equivalence=published",
-        )
-    root = Path(options.image_root)
-    roots = [root, root / "images"] if options.image_root else []
-    album = Album(roots, options.image_detail)
-
-    def make(record: Record) -> Task:
-        item = read_item(record, options.problem_version)
-        return item.task(album.add(record, str(item.image)))
-
-    splits = load_splits(request, NAME, TaskFormat(make, content_of), SAMPLE)
-    return MathVerse(splits, album, options)
+    def question_for_judge(self, task: Task) -> str:
+        """The question."""
+        return self.question(task)
 
 
 def _missing() -> str:
     return "" if find_spec(PACKAGE) else "the package math-verify"
 
 
-SPEC = BenchmarkSpec(
-    name=NAME,
-    summary="mathematics with a diagram: a choice, or a free answer (algebra, then a judge)",
-    open=open_mathverse,
-    options=MathVerseOptions,
+SPEC = MathVerse.spec(
+    "mathematics with a diagram: a choice, or a free answer (algebra, then a judge)",
     modality=("images",),
     prepare=prepare,
-    sample=SAMPLE,
     extra=EXTRA,
     missing=_missing,
     judged=True,
-    prompts=PROMPTS,
 )

@@ -24,7 +24,7 @@ _MATHS = frozenset((
 ))
 _LONGEST = 200
 _DEEPEST = 8
-_SECONDS = 3
+_SECONDS = 30
 
 
 def same_text(answer: str, reference: str) -> bool:
@@ -32,7 +32,7 @@ def same_text(answer: str, reference: str) -> bool:
 
     Braces count: without them 1/23 and 12/3 would be written alike.
     """
-    return _plain(answer) == _plain(reference)
+    return plain_text(answer) == plain_text(reference)
 
 
 def same_as_published(answer: str, reference: str) -> bool:
@@ -41,7 +41,7 @@ def same_as_published(answer: str, reference: str) -> bool:
 
 
 def same_mathematics(answer: str, reference: str) -> bool:
-    """Whether algebra shows two answers to be equal. False when it cannot tell, as for words.
+    """Whether algebra shows two answers to be equal. False when it cannot decide, as for words.
 
     What could take long is not tried: this must be a short function of the two texts.
     """
@@ -56,14 +56,14 @@ def same_mathematics(answer: str, reference: str) -> bool:
 
 
 def _drops_something(texts: Sequence[str], written: Sequence[str]) -> bool:
-    """Whether the library would take no notice of what may tell two answers apart.
+    """Whether the library would ignore a difference between two answers.
 
     Args:
         texts: them, bare.
         written: the same, as they were.
     """
     one, other = texts
-    # Whether 50 may stand for 50 % depends on the question; A' is another point than A.
+    # Whether 50 may mean 50 % depends on the question; A' is another point than A.
     if any(one.count(mark) != other.count(mark) for mark in "%'"):
         return True
     # Of an equation it compares the right side: x + y = 3 would equal 3.
@@ -130,7 +130,8 @@ def _balanced(text: str) -> bool:
     return depth == 0
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
+    """The text without case, spacing, dollar signs and upright type."""
     return _bare(text).lower()
 
 

@@ -5,129 +5,130 @@ Data: Databricks, "OfficeQA: A Benchmark for Grounded Reasoning" (2025).
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from skillopt_cli.benchmarks.answers import given_up
-from skillopt_cli.benchmarks.document_roots import DocumentRoots
-from skillopt_cli.benchmarks.files_tools import FileTools
-from skillopt_cli.benchmarks.numeric import parse_tolerance
-from skillopt_cli.benchmarks.officeqa.documents import WHERE, open_documents
-from skillopt_cli.benchmarks.officeqa.items import Item, read_item
+from skillopt_cli.benchmarks.kit.benchmark import ToolBenchmark
+from skillopt_cli.benchmarks.kit.document_roots import DocumentRoots
+from skillopt_cli.benchmarks.kit.file_tools import FileTools
+from skillopt_cli.benchmarks.kit.numbers import Tolerance, parse_tolerance
+from skillopt_cli.benchmarks.kit.records import Record
+from skillopt_cli.benchmarks.kit.splits import Splits
+from skillopt_cli.benchmarks.kit.tools import Offer, ToolLoop
+from skillopt_cli.benchmarks.officeqa.documents import WHERE, ParsedPages, open_documents
 from skillopt_cli.benchmarks.officeqa.options import OfficeQAOptions
-from skillopt_cli.benchmarks.officeqa.pages import ParsedPages
 from skillopt_cli.benchmarks.officeqa.prepare import COUNTS, prepare
-from skillopt_cli.benchmarks.officeqa.scorer import AnswerScorer
-from skillopt_cli.benchmarks.officeqa.wording import (
+from skillopt_cli.benchmarks.officeqa.prompts import (
     ANSWER,
     CORPUS,
     PROMPTS,
-    ROLE,
-    SEED_SKILL,
     WITH_FILES,
     WITH_SEARCH,
 )
-from skillopt_cli.benchmarks.options import read_options
-from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.search import Document, DocumentIndex, SearchProvider, search_offer
-from skillopt_cli.benchmarks.search.opening import open_service
-from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits, squeezed
-from skillopt_cli.benchmarks.tool_talk import ToolTalk
-from skillopt_cli.benchmarks.toolbox import Offer
+from skillopt_cli.benchmarks.officeqa.scoring import AnswerScorer, normalise
+from skillopt_cli.benchmarks.officeqa.tasks import pages_of, read_task
+from skillopt_cli.benchmarks.search.index import Document, DocumentIndex
+from skillopt_cli.benchmarks.search.provider import SearchProvider
+from skillopt_cli.benchmarks.search.service import SERVICE, open_service
+from skillopt_cli.benchmarks.search.tools import search_offer
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.task import Attempt, Brief, Section, Task
-from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec, Executor
+from skillopt_cli.core.task import Attempt, Brief, Section, Task, TaskFile
+from skillopt_cli.ports import BenchmarkRequest, Executor
 
-NAME = "officeqa"
-SAMPLE = Path(__file__).parent / "sample"
 MOST_LISTED = 20
 
 
-class OfficeQA(SplitTasks):
-    """OfficeQA tasks; see `ports.Interactive`.
+class OfficeQA(ToolBenchmark[OfficeQAOptions]):
+    """OfficeQA tasks; see `ports.Interactive`."""
 
-    Args:
-        search: finds things in the mode custom_search; None for an index of the task's documents.
-    """
+    name = "officeqa"
+    prompts = PROMPTS
+    options_type = OfficeQAOptions
+    sample = Path(__file__).parent / "sample"
 
-    name = NAME
-    seed_skill = SEED_SKILL
-
-    def __init__(
-        self,
-        splits: Splits,
-        documents: DocumentRoots,
-        options: OfficeQAOptions,
-        search: SearchProvider | None = None,
-    ) -> None:
-        super().__init__(splits)
-        found = "" if search is None else f"-{search.identity}"
-        self.version = options.version + found
-        self.source += _about(options)
+    def __init__(self, request: BenchmarkRequest) -> None:
+        super().__init__(request)
+        options = self.options
+        self.search = _open_search(options, request.data_root)
+        self.version = options.version + (f"-{self.search.identity}" if self.search else "")
         self.needs = _needs(options)
-        self._documents = documents
-        self._pages = ParsedPages(documents.roots)
-        self._options = options
-        self._search = search
+        self.max_turns = options.max_tool_turns
         self._scorer = AnswerScorer(
-            options.scoring, parse_tolerance(options.tolerance), options.answer_tag
+            options.scoring, _tolerance(options.tolerance), options.answer_tag
         )
+        self._records: dict[str, Record] = {}
+        self._documents = DocumentRoots(())
+
+    def files(self, task: Task) -> Sequence[TaskFile]:
+        """The documents of a task; see `ports.Filed`."""
+        return self._documents.task_files(task.data["documents"])
+
+    def read_at(self, files: Sequence[TaskFile]) -> None:
+        """See `ports.Filed`."""
+        self._documents.read_at(files)
+
+    def task(self, record: Record) -> Task:
+        """The question; its documents are added once the places of all task files are known."""
+        task = read_task(record)
+        record.refuse_empty([task.data["answer"]], normalise)
+        self._records[task.id] = record
+        return task
+
+    def load(self, request: BenchmarkRequest) -> Splits:
+        """The tasks of a request, with the digests of their documents.
+
+        Raises:
+            DataError: a file or record is unusable, or a task's document is missing.
+        """
+        splits = super().load(request)
+        files = list(dict.fromkeys(record.path for record in self._records.values()))
+        environment = read_environment()
+        self._documents = open_documents(
+            self.options.data_dirs, files, request.data_root, environment
+        )
+        self._pages = ParsedPages(self._documents.roots)
+        tasks = {
+            split: tuple(self._documented(task) for task in part)
+            for split, part in splits.tasks.items()
+        }
+        self._records.clear()
+        return replace(splits, source=splits.source + _about(self.options), tasks=tasks)
 
     def brief(self, task: Task) -> Brief:
         """The question, its pages where they are shown, and which documents there are."""
-        data, options = task.data, self._options
+        brief, options = super().brief(task), self.options
+        searching = options.search_mode == "custom_search"
+        how = (WITH_SEARCH if searching else WITH_FILES).format(turns=self.max_turns)
+        return replace(
+            brief,
+            answer_format="\n\n".join((*([how] if brief.tools else []), ANSWER)),
+            files=self._documents.task_files(task.data["documents"]) if options.tooled else (),
+        )
+
+    def sections(self, task: Task) -> Sequence[Section]:
+        """The question, its pages where they are shown, its documents and hints."""
+        data = task.data
         sections = [Section("Question", data["question"])]
         if data["pages"] and (pages := self._pages.text([(f, p) for f, p in data["pages"]])):
             sections.append(Section("Parsed pages", pages))
-        if options.tooled:
+        if self.options.tooled:
             sections.append(Section("Documents", self._listed(data)))
         if data["hints"]:
             sections.append(Section("Source hints", "\n".join(data["hints"])))
-        how = {True: WITH_FILES, options.search_mode == "custom_search": WITH_SEARCH}
-        tools = self._offers(task)
-        told = (how[True].format(turns=options.max_tool_turns),) if tools else ()
-        return Brief(
-            task.id,
-            ROLE,
-            tuple(sections),
-            "\n\n".join((*told, ANSWER)),
-            tools=tuple(offer.tool for offer in tools),
-            max_turns=options.max_tool_turns if tools else 1,
-            files=self._documents.task_files(data["documents"]) if options.tooled else (),
-        )
+        return sections
 
-    @asynccontextmanager
-    async def episode(self, task: Task, executor: Executor) -> AsyncIterator[ToolTalk]:
-        """The tools over the task's documents; a reply without a call ends it."""
-        index = self._index(task) if self._search is None else None
-        try:
-            yield ToolTalk(self._offers(task, self._search or index))
-        finally:
-            if index is not None:
-                index.close()
+    def offers(self, task: Task, search: SearchProvider | None = None) -> Sequence[Offer[Any]]:
+        """Tools over the task's documents, or a search.
 
-    async def prove(self, task: Task, executor: Executor) -> Attempt:
-        """The reference, once each document of the task was really read."""
-        async with self.episode(task, executor) as talk:
-            for name in task.data["documents"] if self._options.tooled else ():
-                await talk.must("read", path=name, limit=1)
-            answer = f"<answer>{task.data['answer']}</answer>"
-            return Attempt(answer, outcome=await talk.outcome(answer))
-
-    async def score(self, task: Task, attempt: Attempt) -> Score:
-        """See `scorer`; 0 for giving up."""
-        reference = task.data["answer"]
-        if attempt.ending == "gave_up":
-            return given_up((reference,), attempt.error)
-        return self._scorer.score(attempt.answer, reference)
-
-    def _offers(self, task: Task, search: SearchProvider | None = None) -> list[Offer[Any]]:
-        options = self._options
+        Args:
+            search: what is searched; None for an index of the task's documents.
+        """
+        options = self.options
         if options.tooled:
             return list(FileTools(self._documents, list(task.data["documents"])).offers())
         if options.search_mode == "offline":
@@ -139,6 +140,60 @@ class OfficeQA(SplitTasks):
                 queries=options.max_queries_per_turn,
             )
         ]
+
+    @asynccontextmanager
+    async def episode(self, task: Task, executor: Executor) -> AsyncIterator[ToolLoop]:
+        """The tools over the task's documents; a reply without a call ends it."""
+        index = self._index(task) if self.search is None else None
+        try:
+            yield ToolLoop(self.offers(task, self.search or index))
+        finally:
+            if index is not None:
+                index.close()
+
+    async def prove(self, task: Task, executor: Executor) -> Attempt:
+        """The reference, once each document of the task was really read."""
+        async with self.episode(task, executor) as talk:
+            for name in task.data["documents"] if self.options.tooled else ():
+                await talk.must("read", path=name, limit=1)
+            answer = f"<answer>{task.data['answer']}</answer>"
+            return Attempt(answer, outcome=await talk.outcome(answer))
+
+    def score_attempt(self, task: Task, attempt: Attempt) -> Score:
+        """See `scoring`."""
+        return self._scorer.score(attempt.answer, task.data["answer"])
+
+    def _documented(self, task: Task) -> Task:
+        """A task with its documents; what its brief or its tools could show is part of its data."""
+        pages = pages_of(task) if self.options.oracle_pages else ()
+        parsed = {file: self._pages.digest(file) for file in dict.fromkeys(f for f, _ in pages)}
+        data = {
+            "question": task.data["question"],
+            "answer": task.data["answer"],
+            "named": bool(task.data["files"]),
+            "documents": {name: self._documents.digest(name) for name in self._names(task)},
+            "pages": [[file, page] for file, page in pages if parsed[file]],
+            "parsed": parsed,
+            "hints": task.data["hints"],
+        }
+        return replace(task, data=data)
+
+    def _names(self, task: Task) -> Sequence[str]:
+        """The documents of a task; all there are where it names none."""
+        options = self.options
+        searched = options.search_mode != "offline" and not options.search_api_url
+        if not (options.tooled or searched):
+            return ()
+        record = self._records[task.id]
+        if not self._documents.names:
+            raise record.fault("there is no folder of documents for its question", WHERE)
+        names: list[str] = []
+        for file in task.data["files"]:
+            found = self._documents.called(file)
+            if not found:
+                raise record.fault(f"its document `{file}` is in no folder of documents", WHERE)
+            names += found
+        return names or self._documents.names
 
     def _index(self, task: Task) -> DocumentIndex:
         names = list(task.data["documents"])
@@ -152,82 +207,20 @@ class OfficeQA(SplitTasks):
         return "\n".join([*names[:MOST_LISTED], *([f"({more} more)"] if more > 0 else [])])
 
 
-def open_officeqa(request: BenchmarkRequest) -> Benchmark:
-    """Load the tasks and look at their documents.
+def _open_search(options: OfficeQAOptions, data_root: Path) -> SearchProvider | None:
+    """The search service of the mode custom_search, where one is named.
 
     Raises:
-        ConfigError: an option is unknown, malformed or cannot be served.
-        DataError: a file or record is unusable, or a task's document is missing.
+        ConfigError: the mode has no backend, or the service's token is missing.
     """
-    options = read_options(OfficeQAOptions, request.options, NAME)
-    environment = read_environment()
     if options.search_mode == "azure_search":
         raise ConfigError(
             "`env.search_mode` is `azure_search`, and no backend offers a service's own web search",
             "use custom_search with env.search_api_url, or offline",
         )
-    search = None
     if options.search_mode == "custom_search":
-        search = open_service(options, request.data_root, environment)
-    _check_tolerance(options.tolerance)
-    items: dict[str, tuple[Item, Record]] = {}
-
-    def make(record: Record) -> Task:
-        item = read_item(record)
-        items[item.id] = (item, record)
-        return Task(
-            item.id, sys.intern(item.kind), {"question": item.question, "answer": item.answer}
-        )
-
-    splits = load_splits(request, NAME, TaskFormat(make, _content), SAMPLE)
-    files = list(dict.fromkeys(record.path for _, record in items.values()))
-    documents = open_documents(options.data_dirs, files, request.data_root, environment)
-    laid = _Laid(options, documents)
-    tasks = {
-        split: tuple(laid.task(*items[task.id]) for task in part)
-        for split, part in splits.tasks.items()
-    }
-    return OfficeQA(Splits(splits.source, tasks, splits.left_out), documents, options, search)
-
-
-class _Laid:
-    """Items as tasks that hold the digests of their documents."""
-
-    def __init__(self, options: OfficeQAOptions, documents: DocumentRoots) -> None:
-        self._options = options
-        self._documents = documents
-        self._pages = ParsedPages(documents.roots)
-
-    def task(self, item: Item, record: Record) -> Task:
-        """An item as a task; what its brief or its tools could show is part of its data."""
-        pages = item.pages if self._options.oracle_pages else ()
-        parsed = {file: self._pages.digest(file) for file in dict.fromkeys(f for f, _ in pages)}
-        data = {
-            "question": item.question,
-            "answer": item.answer,
-            "named": bool(item.files),
-            "documents": {name: self._documents.digest(name) for name in self._names(item, record)},
-            "pages": [[file, page] for file, page in pages if parsed[file]],
-            "parsed": parsed,
-            "hints": list(item.hints),
-        }
-        return Task(item.id, sys.intern(item.kind), data)
-
-    def _names(self, item: Item, record: Record) -> Sequence[str]:
-        options = self._options
-        if not (
-            options.tooled or (options.search_mode != "offline" and not options.search_api_url)
-        ):
-            return ()
-        if not self._documents.names:
-            raise record.fault("there is no folder of documents for its question", WHERE)
-        names: list[str] = []
-        for file in item.files:
-            found = self._documents.called(file)
-            if not found:
-                raise record.fault(f"its document `{file}` is in no folder of documents", WHERE)
-            names += found
-        return names or self._documents.names
+        return open_service(options, data_root, read_environment())
+    return None
 
 
 def _needs(options: OfficeQAOptions) -> frozenset[str]:
@@ -237,33 +230,24 @@ def _needs(options: OfficeQAOptions) -> frozenset[str]:
 
 
 def _about(options: OfficeQAOptions) -> str:
-    """What of the options a reader of the results must know."""
-    told = {"offline": "" if options.use_local_tools else "without tools"}
-    words = [told.get(options.search_mode, f"mode {options.search_mode}")]
+    """The options that a reader of the results must know."""
+    modes = {"offline": "" if options.use_local_tools else "without tools"}
+    words = [modes.get(options.search_mode, f"mode {options.search_mode}")]
     words.append("pages of the answer shown" if options.oracle_pages else "no pages shown")
     return "; " + ", ".join(word for word in words if word)
 
 
-def _check_tolerance(tolerance: str) -> None:
+def _tolerance(text: str) -> Tolerance:
     try:
-        parse_tolerance(tolerance)
+        return parse_tolerance(text)
     except ValueError as error:
         raise ConfigError(f"`env.tolerance`: {error}") from None
 
 
-def _content(task: Task) -> str:
-    """Question and answer, whatever their case and spacing."""
-    return squeezed([task.data["question"], task.data["answer"]])
-
-
-SPEC = BenchmarkSpec(
-    name=NAME,
-    summary="figures looked up in long documents with file tools, or searched for",
-    open=open_officeqa,
-    options=OfficeQAOptions,
+SPEC = OfficeQA.spec(
+    "figures looked up in long documents with file tools, or searched for",
     modality=("text", "tools"),
     sizes=COUNTS,
     prepare=prepare,
-    sample=SAMPLE,
-    prompts=PROMPTS,
+    services=(SERVICE,),
 )

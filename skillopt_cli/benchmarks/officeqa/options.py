@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from skillopt_cli.benchmarks.officeqa.scorer import Scoring, Tag
-from skillopt_cli.benchmarks.options import BenchmarkOptions
+from skillopt_cli.benchmarks.kit.options import BenchmarkOptions
+from skillopt_cli.benchmarks.officeqa.scoring import Scoring, Tag
 
 Mode = Literal["offline", "custom_search", "azure_search"]
 _SHORT = {"custom": "custom_search", "azure": "azure_search"}
@@ -44,7 +44,7 @@ class OfficeQAOptions(BenchmarkOptions):
     search_auth_env: str = "OFFICEQA_CUSTOM_SEARCH_AUTH"
     """Name of the variable that holds the service's token; empty sends none."""
     search_provider: str = "duckduckgo"
-    """Which search engine the service shall ask."""
+    """Which search engine the service asks."""
     search_max_num_results: int = Field(4, ge=1)
     """Hits per query."""
     search_timeout_seconds: float = Field(20.0, gt=0)

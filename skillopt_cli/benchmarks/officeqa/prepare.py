@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from skillopt_cli.benchmarks.document_roots import FOLDER
-from skillopt_cli.benchmarks.hub import hub_files
-from skillopt_cli.benchmarks.officeqa.items import Item, identify, read_item
-from skillopt_cli.benchmarks.prepared import (
-    draw,
-    gather,
-    origin,
-    pick,
-    read_manifest,
-    single,
-    write_splits,
-)
-from skillopt_cli.benchmarks.records import read_records
-from skillopt_cli.benchmarks.splits import MANIFEST
+from skillopt_cli.benchmarks.kit.document_roots import FOLDER
+from skillopt_cli.benchmarks.kit.hub import hub_files, hub_records
+from skillopt_cli.benchmarks.kit.prepare import Source, prepare_splits
+from skillopt_cli.benchmarks.officeqa.tasks import document, identify, pages_of, read_task
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.task import Split
+from skillopt_cli.core.task import Split, Task
 
 DATASET = "databricks/officeqa"
 QUESTIONS = "officeqa_full.csv"
@@ -31,40 +21,32 @@ COUNTS: Mapping[Split, int] = {"train": 50, "selection": 24, "test": 172}
 def prepare(
     folder: Path, manifest: Path | None = None, *, dataset: str = DATASET
 ) -> Mapping[Split, int]:
-    """Fill `folder` with train|val|test/items.json and docs/; its split_manifest.json comes last.
+    """Write OfficeQA's splits and documents into `folder`; see `kit.prepare.prepare_splits`.
 
     The data set is gated: its terms are accepted on the hub, and HF_TOKEN is a token of that
     account.
 
     Args:
-        folder: made if need be; what an earlier preparation left is replaced.
-        manifest: a folder of train|val|test/items.json whose records hold a `uid` or `id` each;
-            None draws 50, 24 and 172 questions with seed 42.
+        manifest: its records hold a `uid` or `id`; None draws 50, 24 and 172 questions with seed
+            42.
         dataset: name on the hub, or a local folder of the same files.
-
-    Returns:
-        The number of tasks of each split.
-
-    Raises:
-        DataError: the hub fails, ids do not fit, or a document is missing.
     """
-    wanted = read_manifest(manifest, identify) if manifest else None
-    files = hub_files(dataset, QUESTIONS, benchmark="officeqa")
-    found = gather((record for path in files for record in read_records(path)), read_item)
-    ids = wanted or draw(single(found.items), COUNTS)
-    parts = pick(ids, found.items, dataset)
-    (folder / MANIFEST).unlink(missing_ok=True)  # until the documents are whole, the data is not
-    _fetch_documents(folder / FOLDER, [item for part in parts.values() for item in part], dataset)
-    items = {split: [item.document() for item in part] for split, part in parts.items()}
-    return write_splits(folder, items, origin(dataset, manifest))
+    source = Source(
+        dataset,
+        lambda: hub_records(dataset, QUESTIONS, benchmark="officeqa"),
+        read_task,
+        identify,
+        COUNTS,
+        fetch=lambda chosen: _fetch_documents(folder / FOLDER, chosen, dataset),
+    )
+    return prepare_splits(folder, manifest, source, document)
 
 
-def _fetch_documents(folder: Path, items: Iterable[Item], dataset: str) -> None:
-    """Copy the documents of the items, and their parsed pages, each set replaced as a whole."""
-    named = list(items)
-    texts = {file for item in named for file in item.files}
-    every = any(not item.files for item in named)
-    parsed = {f"{PurePosixPath(file).stem}.json" for item in named for file, _ in item.pages}
+def _fetch_documents(folder: Path, tasks: Sequence[Task], dataset: str) -> None:
+    """Copy the documents of the tasks, and their parsed pages, each set replaced as a whole."""
+    texts = {file for task in tasks for file in task.data["files"]}
+    every = any(not task.data["files"] for task in tasks)
+    parsed = {f"{PurePosixPath(file).stem}.json" for task in tasks for file, _ in pages_of(task)}
     shutil.rmtree(folder, ignore_errors=True)
     _copy(folder / "transformed", hub_files(dataset, "*.txt", benchmark="officeqa"), texts, every)
     absent = sorted(name for name in texts if not (folder / "transformed" / name).is_file())

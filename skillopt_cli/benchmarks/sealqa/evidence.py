@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from skillopt_cli.benchmarks.sealqa.items import Item
-from skillopt_cli.benchmarks.search import Document, Hit, PageReader
-from skillopt_cli.benchmarks.search.pages import LONGEST_PAGE, PageFault
-from skillopt_cli.benchmarks.search.provider import hits_text
-from skillopt_cli.benchmarks.toolbox import Offer, ToolFault
+from skillopt_cli.benchmarks.kit.tools import Offer, ToolFault
+from skillopt_cli.benchmarks.search.index import Document
+from skillopt_cli.benchmarks.search.pages import LONGEST_PAGE, PageFault, PageReader
+from skillopt_cli.benchmarks.search.provider import Hit, hits_text
 
 LONGEST_RESULTS = 24_000
 _CUT = "\n[the results are cut here]"
-
-
-def evidence_data(item: Item) -> dict[str, Any]:
-    """What `Task.data` holds of a task's evidence."""
-    return {
-        "results": [asdict(hit) for hit in item.results],
-        "told": item.told,
-        "documents": [asdict(document) for document in item.documents],
-        "urls": list(item.urls),
-    }
 
 
 def results_text(data: Mapping[str, Any]) -> str:

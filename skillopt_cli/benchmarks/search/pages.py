@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from skillopt_cli.benchmarks.html_text import html_text
-from skillopt_cli.benchmarks.search.shelf import Shelf
+from skillopt_cli.benchmarks.kit.html_text import html_text
+from skillopt_cli.benchmarks.search.cache import AnswerCache
+from skillopt_cli.config.connection import client_arguments
 
 if TYPE_CHECKING:
     import httpx2
@@ -24,10 +26,10 @@ _SERVER = 500
 
 
 class PageFault(Exception):
-    """Why a page cannot be shown, as a model may be told.
+    """Why a page cannot be shown, in words for a model.
 
     Args:
-        lasting: whether the page itself says so, so that it would say so again.
+        lasting: whether the page itself is the cause, so that another try would fail as well.
     """
 
     def __init__(self, why: str, lasting: bool = False) -> None:
@@ -40,16 +42,18 @@ class PageReader:
     """Reads pages as text.
 
     Attributes:
-        shelf: keeps what was read.
+        cache: keeps what was read.
         timeout: seconds for a whole page.
         inside: whether addresses of this machine and its network may be read, which a page's
             address could name: for tests.
+        environment: variables that name a proxy and certificates.
     """
 
-    shelf: Shelf
+    cache: AnswerCache
     timeout: float = 20.0
     inside: bool = False
     transport: httpx2.AsyncBaseTransport | None = None
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     async def read(self, url: str) -> str:
         """The text of a page, at most `LONGEST_PAGE` characters.
@@ -69,7 +73,7 @@ class PageReader:
             except TimeoutError as error:
                 raise PageFault(f"it did not come within {self.timeout:g} s") from error
 
-        found = await self.shelf.kept(("page/1", url), make)
+        found = await self.cache.kept(("page/1", url), make)
         if "fault" in found:
             raise PageFault(found["fault"])
         return str(found["text"])
@@ -77,7 +81,10 @@ class PageReader:
     async def _fetched(self, url: str) -> str:
         import httpx2
 
-        async with httpx2.AsyncClient(timeout=self.timeout, transport=self.transport) as client:
+        way = client_arguments(url, self.environment)
+        async with httpx2.AsyncClient(
+            timeout=self.timeout, transport=self.transport, **way
+        ) as client:
             for _ in range(_MOST_REDIRECTS + 1):
                 await self._check(url)
                 try:

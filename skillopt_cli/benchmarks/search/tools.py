@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel, Field, field_validator
 
+from skillopt_cli.benchmarks.kit.tools import Offer
 from skillopt_cli.benchmarks.search.provider import Hit, SearchProvider, hits_text
-from skillopt_cli.benchmarks.toolbox import Offer
 
 LONGEST_QUERY = 400
 
@@ -36,7 +36,7 @@ def search_offer(
     Args:
         results: hits per query.
         queries: how many of the given queries are used; equal ones count once.
-        seen: told of all that was found.
+        seen: receives all that was found.
     """
 
     async def run(asked: _Queries) -> str:

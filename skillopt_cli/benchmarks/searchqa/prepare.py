@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillopt_cli.benchmarks.hub import load_hub
-from skillopt_cli.benchmarks.prepared import (
+from skillopt_cli.benchmarks.kit.hub import load_hub
+from skillopt_cli.benchmarks.kit.prepare import (
     SEED,
     draw,
     origin,
@@ -16,7 +16,8 @@ from skillopt_cli.benchmarks.prepared import (
     single,
     write_splits,
 )
-from skillopt_cli.benchmarks.ratio import hash_order
+from skillopt_cli.benchmarks.kit.ratio import hash_order
+from skillopt_cli.benchmarks.kit.squad import normalise
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import Split
 
@@ -35,19 +36,11 @@ Place = tuple[str, int]
 def prepare(
     folder: Path, manifest: Path | None = None, *, dataset: str = DATASET
 ) -> Mapping[Split, int]:
-    """Fill `folder` with train|val|test/items.json; its split_manifest.json is written last.
+    """Write SearchQA's splits into `folder`; see `kit.prepare.prepare_splits`.
 
     Args:
-        folder: made if need be; what an earlier preparation left is replaced.
-        manifest: a folder of train|val|test/items.json whose records hold an `id` each; None draws
-            400, 200 and 1400 records with seed 42.
+        manifest: its records hold an `id` each; None draws 400, 200 and 1400 records with seed 42.
         dataset: name on the hub, or a local folder of the same layout.
-
-    Returns:
-        The number of tasks of each split.
-
-    Raises:
-        DataError: `datasets` is not installed, the hub fails, or ids or fields do not fit.
     """
     wanted = read_manifest(manifest) if manifest else None
     sources = load_hub(dataset, FIELDS, benchmark="searchqa")
@@ -63,7 +56,7 @@ def prepare(
 
 
 def _index(sources: Mapping[str, Dataset]) -> dict[str, list[Place]]:
-    """Where each key stands, over all source splits."""
+    """The places of each key, over all source splits."""
     at: dict[str, list[Place]] = {}
     for name, rows in sources.items():
         for row, key in enumerate(rows["key"]):
@@ -72,14 +65,19 @@ def _index(sources: Mapping[str, Dataset]) -> dict[str, list[Place]]:
 
 
 def _distinct(sources: Mapping[str, Dataset], at: Mapping[str, list[Place]]) -> Iterator[str]:
-    """Enough keys that stand for one record each, no two of which ask the same."""
+    """Enough keys of one record each, no two with the same question.
+
+    A record whose answer is an article alone is left out: the measures compare nothing of it.
+    """
     asked: set[str] = set()
     for key in hash_order(single(at), SEED, str):
         if len(asked) == sum(COUNTS.values()):
             return
         name, row = at[key][0]
-        question = " ".join(str(sources[name][row]["question"]).casefold().split())
-        if question not in asked:
+        record = sources[name][row]
+        question = " ".join(str(record["question"]).casefold().split())
+        compared = all(normalise(str(answer)) for answer in record["answers"] or ())
+        if question not in asked and compared:
             asked.add(question)
             yield key
 
@@ -93,7 +91,7 @@ def _item(sources: Mapping[str, Dataset], place: Place) -> dict[str, Any]:
         "context": isinstance(record["context"], str),
         "answers": isinstance(answers, list)
         and bool(answers)
-        and all(isinstance(answer, str) and answer.strip() for answer in answers),
+        and all(isinstance(answer, str) and normalise(answer) for answer in answers),
     }
     for field, good in fit.items():
         if not good:

@@ -1,5 +1,5 @@
 """SpreadsheetBench: workbooks changed by scripts, with a bundled sample."""
 
-from skillopt_cli.benchmarks.spreadsheetbench.spec import SPEC
+from skillopt_cli.benchmarks.spreadsheetbench.benchmark import SPEC, SpreadsheetBench
 
-__all__ = ["SPEC"]
+__all__ = ["SPEC", "SpreadsheetBench"]

@@ -1,15 +1,15 @@
-"""Where a task's answer stands in a workbook: "'Q1, 2020'!$A$1:B9,C:C" as areas of cells."""
+"""The place of a task's answer in a workbook: "'Q1, 2020'!$A$1:B9,C:C" as areas of cells."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from openpyxl.utils import column_index_from_string
-
-_CORNER = r"\$?([A-Z]{1,3})?\$?([1-9]\d*)?"
-_RANGE = re.compile(rf"{_CORNER}(?::{_CORNER})?", re.IGNORECASE)
+_ZERO = re.compile(r"(?<!\d)0")
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
+
+Corner = tuple[int, int]
+"""Row and column of a cell, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +18,12 @@ class Area:
 
     Attributes:
         sheet: its name as written; empty for the reference's first sheet.
-        first, last: row and column of two opposite corners, from 1, both included.
+        first, last: two opposite corners, both included.
     """
 
     sheet: str
-    first: tuple[int, int]
-    last: tuple[int, int]
+    first: Corner
+    last: Corner
 
 
 def read_areas(position: str, sheet: str = "") -> tuple[Area, ...]:
@@ -38,25 +38,19 @@ def read_areas(position: str, sheet: str = "") -> tuple[Area, ...]:
     Raises:
         ValueError: a part is no reference; the message names it.
     """
-    areas = [_area(name or sheet, reference) for name, reference in _parts(position)]
-    if not areas:
-        raise ValueError("it names no cells")
-    return tuple(areas)
-
-
-def _parts(position: str) -> list[tuple[str, str]]:
-    """Sheet and reference of each part."""
-    found: list[tuple[str, str]] = []
+    areas: list[Area] = []
     waiting: list[str] = []
     for piece in _split(position):
         waiting.append(piece)
-        part = _part(",".join(waiting))
-        if part is not None:
-            found.append(part)
+        area = _area(",".join(waiting), sheet)
+        if area is not None:
+            areas.append(area)
             waiting = []
     if "".join(waiting).strip():
         raise ValueError(f"`{','.join(waiting).strip()}` is no reference to cells")
-    return found
+    if not areas:
+        raise ValueError("it names no cells")
+    return tuple(areas)
 
 
 def _split(text: str) -> list[str]:
@@ -72,16 +66,14 @@ def _split(text: str) -> list[str]:
     return text.split(",") if quoted else pieces  # one that is never closed quotes nothing
 
 
-def _part(text: str) -> tuple[str, str] | None:
-    """Sheet and reference; None when the text, so far, is none: its sheet's name goes on."""
+def _area(text: str, sheet: str) -> Area | None:
+    """The area of a text; None when it is none so far: its sheet's name goes on."""
     whole = text.strip()
     if len(whole) > 1 and whole[0] == whole[-1] == "'" and "'!" not in whole:
         whole = whole[1:-1]  # quotes around the whole, as in 'Sheet1!A1:B2'
     name, _, reference = whole.rpartition("!")
-    reference = reference.strip().strip("'").strip()
-    if not reference or not _RANGE.fullmatch(reference) or not _closed(reference):
-        return None
-    return _unquoted(name.strip()), reference
+    corners = _corners(reference.strip().strip("'").strip())
+    return Area(_unquoted(name.strip()) or sheet, *corners) if corners else None
 
 
 def _unquoted(name: str) -> str:
@@ -91,31 +83,18 @@ def _unquoted(name: str) -> str:
     return name.strip("'") if name.count("'") == 1 else name
 
 
-def _closed(reference: str) -> bool:
-    """Whether the corners fit: two cells, two columns or two rows; one alone must be a cell."""
-    match = _RANGE.fullmatch(reference)
-    assert match is not None
-    column, row, second_column, second_row = match.groups()
-    if ":" not in reference:
-        return bool(column and row)
-    first, second = (bool(column), bool(row)), (bool(second_column), bool(second_row))
-    return any(first) and first == second
+def _corners(reference: str) -> tuple[Corner, Corner] | None:
+    """First and last cell; None for no reference. A column or row alone must be a range."""
+    from openpyxl.utils.cell import range_boundaries
 
-
-def _area(sheet: str, reference: str) -> Area:
-    match = _RANGE.fullmatch(reference)
-    assert match is not None
-    column, row, second_column, second_row = match.groups()
-    if ":" not in reference:
-        second_column, second_row = column, row
-    columns = _ordered(_column(column, 1), _column(second_column, LAST_COLUMN))
-    rows = _ordered(int(row or 1), int(second_row or LAST_ROW))
-    return Area(sheet, (rows[0], columns[0]), (rows[1], columns[1]))
-
-
-def _column(letters: str | None, default: int) -> int:
-    return column_index_from_string(letters.upper()) if letters else default
-
-
-def _ordered(one: int, other: int) -> tuple[int, int]:
-    return min(one, other), max(one, other)
+    if not reference or not reference.isascii() or _ZERO.search(reference):
+        return None
+    try:
+        left, top, right, bottom = range_boundaries(reference)
+    except ValueError:
+        return None
+    if ":" not in reference and not (left and top):
+        return None
+    rows = sorted((top or 1, bottom or LAST_ROW))
+    columns = sorted((left or 1, right or LAST_COLUMN))
+    return (rows[0], columns[0]), (rows[1], columns[1])

@@ -6,129 +6,177 @@ Data: Ma et al., "SpreadsheetBench: Towards Challenging Real World Spreadsheet M
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal
 
-from skillopt_cli.benchmarks.answers import given_up
-from skillopt_cli.benchmarks.programs import Rooms
-from skillopt_cli.benchmarks.splits import Splits, SplitTasks, TaskFormat, load_splits
-from skillopt_cli.benchmarks.spreadsheetbench import react, texts
+from pydantic import Field
+
+from skillopt_cli.benchmarks.kit.benchmark import EpisodeBenchmark
+from skillopt_cli.benchmarks.kit.options import BenchmarkOptions
+from skillopt_cli.benchmarks.kit.programs import ProgramFolders, absent
+from skillopt_cli.benchmarks.kit.records import Record
+from skillopt_cli.benchmarks.kit.splits import Splits
+from skillopt_cli.benchmarks.kit.workbooks import WorkbookFault
+from skillopt_cli.benchmarks.spreadsheetbench import react
 from skillopt_cli.benchmarks.spreadsheetbench.computing import available
-from skillopt_cli.benchmarks.spreadsheetbench.episodes import Bench, Writing
-from skillopt_cli.benchmarks.spreadsheetbench.options import NAME, SpreadsheetOptions
-from skillopt_cli.benchmarks.spreadsheetbench.preview import preview
-from skillopt_cli.benchmarks.spreadsheetbench.scripts import GIVEN, SCRIPT, Ran
-from skillopt_cli.benchmarks.spreadsheetbench.tasks import Shelf, cases_of, content_of
-from skillopt_cli.benchmarks.spreadsheetbench.verdicts import (
+from skillopt_cli.benchmarks.spreadsheetbench.episodes import ScriptEpisode
+from skillopt_cli.benchmarks.spreadsheetbench.prepare import COUNTS, prepare
+from skillopt_cli.benchmarks.spreadsheetbench.prompts import FORMATS, PROMPTS
+from skillopt_cli.benchmarks.spreadsheetbench.scoring import (
     Examiner,
     Gold,
     as_outcome,
     score_of,
 )
-from skillopt_cli.benchmarks.spreadsheetbench.workbook import WorkbookFault
+from skillopt_cli.benchmarks.spreadsheetbench.scripts import GIVEN, SCRIPT, Ran
+from skillopt_cli.benchmarks.spreadsheetbench.tasks import WorkbookStore, cases_of
+from skillopt_cli.benchmarks.spreadsheetbench.workbook import preview
 from skillopt_cli.core.episode import Episode
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Attempt, Brief, Section, Task, TaskFile
-from skillopt_cli.ports import Benchmark, BenchmarkRequest, Executor
-
-SAMPLE = Path(__file__).parent / "sample"
+from skillopt_cli.ports import BenchmarkRequest, Executor
 
 
-class SpreadsheetBench(SplitTasks):
+class SpreadsheetOptions(BenchmarkOptions):
+    """The `env.*` keys of the spreadsheetbench benchmark."""
+
+    mode: Literal["single", "multi", "react"] = "multi"
+    """single: one script; multi: scripts until one runs; react: tools in a working folder."""
+    max_turns: int = Field(30, ge=1)
+    """Replies at most, in the modes multi and react."""
+    script_timeout: float = Field(120.0, gt=0)
+    """Seconds a script may take."""
+    gold_feedback: bool = True
+    """In mode multi, tell a wrong script of a *train* task which cells are wrong, as the published
+    runs do; selection and test never hear of it."""
+    workbooks: str = ""
+    """Folder in which the records' `spreadsheet_path` is looked up, beside that of the tasks."""
+
+
+class SpreadsheetBench(EpisodeBenchmark[SpreadsheetOptions]):
     """SpreadsheetBench tasks; see `ports.Interactive`."""
 
-    name = NAME
-    seed_skill = texts.SEED_SKILL
+    name = "spreadsheetbench"
+    prompts = PROMPTS
+    options_type = SpreadsheetOptions
+    sample = Path(__file__).parent / "sample"
+    extra = "sheets"
 
-    def __init__(self, splits: Splits, shelf: Shelf, options: SpreadsheetOptions) -> None:
-        super().__init__(splits)
+    def __init__(self, request: BenchmarkRequest) -> None:
+        super().__init__(request)
+        options = self.options
         asked = options.model_dump(include={"mode", "max_turns", "script_timeout", "gold_feedback"})
         # Whether formulas count as what they compute to depends on the machine.
         self.version = f"1-{json.dumps(asked, sort_keys=True)}-{bool(available()):d}"
-        self.needs = frozenset({"tools|workspace"}) if options.mode == "react" else frozenset()
-        self._shelf = shelf
-        self._options = options
-        self._hinted = {task.id for task in splits.of("train")} if options.gold_feedback else set()
+        self.needs = frozenset({"tools|workspace"} if options.mode == "react" else ())
+        self.max_turns = 1 if options.mode == "single" else options.max_turns
+        self._store = WorkbookStore([Path(options.workbooks)] if options.workbooks else [])
         self._previews: dict[str, str] = {}
         self._golds: dict[tuple[str, ...], Gold] = {}
 
+    @classmethod
+    def missing(cls) -> str:
+        """The packages that are absent on this machine; LibreOffice is welcome, not needed."""
+        return absent("openpyxl", "pandas")
+
+    def use(self, splits: Splits) -> None:
+        """Take these tasks; those for training may be answered with hints."""
+        super().use(splits)
+        hinted = splits.of("train") if self.options.gold_feedback else ()
+        self._hinted = {task.id for task in hinted}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With what an episode must know of the splits."""
+        return (*super().__reduce__(), {"_hinted": self._hinted})
+
+    def files(self, task: Task) -> Sequence[TaskFile]:
+        """The workbooks of all cases; see `ports.Filed`."""
+        digests = dict.fromkeys(d for case in cases_of(task) for d in (case.given, case.answer))
+        return [TaskFile(str(self._store.path(digest)), digest, digest) for digest in digests]
+
+    def read_at(self, files: Sequence[TaskFile]) -> None:
+        """See `ports.Filed`."""
+        self._store.read_at(files)
+
+    def task(self, record: Record) -> Task:
+        """The instruction, the place of the answer, and the digests of the workbooks."""
+        return self._store.task(record)
+
+    def content(self, task: Task) -> Iterable[str]:
+        """What is asked and wanted."""
+        data = task.data
+        digests = sorted(case[part] for case in data["cases"] for part in ("given", "answer"))
+        return [data["instruction"], data["answer_position"], *digests]
+
     def brief(self, task: Task) -> Brief:
-        """The instruction, where the answer belongs, and the workbook's first rows."""
-        data, mode = task.data, self._options.mode
-        first = cases_of(task)[0]
-        position = data["answer_position"]
-        if data["answer_sheet"] and "!" not in position:
-            position = f"{position} (sheet `{data['answer_sheet']}`)"
-        return Brief(
-            task.id,
-            texts.ROLE,
-            (
-                Section("Task", data["instruction"]),
-                Section("Kind", data["instruction_type"]),
-                Section("Answer position", position),
-                Section("Workbook", self._preview(first.given)),
-            ),
-            texts.answer_format(mode),
+        """The instruction, the workbook, and how to answer in this mode."""
+        mode, given = self.options.mode, cases_of(task)[0].given
+        return replace(
+            super().brief(task),
+            answer_format=FORMATS[mode],
             tools=react.tools() if mode == "react" else (),
-            max_turns=1 if mode == "single" else self._options.max_turns,
-            files=(TaskFile(str(self._shelf.path(first.given)), GIVEN, first.given),),
+            files=(TaskFile(str(self._store.path(given)), GIVEN, given),),
             answer_file=SCRIPT,
         )
 
-    def episode(self, task: Task, executor: Executor) -> AbstractAsyncContextManager[Episode]:
-        """Scripts are run, or tools used, in folders of the executor's."""
-        return self._episode(task, executor)
+    def sections(self, task: Task) -> Sequence[Section]:
+        """The instruction, where the answer belongs, and the workbook's first rows."""
+        data = task.data
+        position = data["answer_position"]
+        if data["answer_sheet"] and "!" not in position:
+            position = f"{position} (sheet `{data['answer_sheet']}`)"
+        return [
+            Section("Task", data["instruction"]),
+            Section("Kind", data["instruction_type"]),
+            Section("Answer position", position),
+            Section("Workbook", self._preview(cases_of(task)[0].given)),
+        ]
 
     @asynccontextmanager
-    async def _episode(self, task: Task, executor: Executor) -> AsyncIterator[Episode]:
-        options = self._options
-        bench = Bench(
-            task,
-            self._shelf,
-            executor,
-            Examiner(self._shelf, executor, self._golds),
-            options.script_timeout,
-            1 if options.mode == "single" else options.max_turns,
-            task.id in self._hinted,
-        )
-        if options.mode != "react":
-            yield Writing(bench)
+    async def episode(self, task: Task, executor: Executor) -> AsyncIterator[Episode]:
+        """Scripts are run, or tools used, in folders of the executor's."""
+        examiner = self._examiner(executor)
+        if self.options.mode != "react":
+            yield ScriptEpisode(task, examiner, self.max_turns, task.id in self._hinted)
             return
         async with executor.workspace("react") as folder:
-            yield react.Working(bench, Rooms(folder).made())
+            yield react.ReactEpisode(task, examiner, ProgramFolders.create(folder))
 
     async def prove(self, task: Task, executor: Executor) -> Attempt:
         """The reference workbooks, examined as if a script had saved them."""
-        examiner = Examiner(self._shelf, executor, self._golds)
+        examiner = self._examiner(executor)
         verdicts = [
-            await examiner.examine(task, case, Ran(self._shelf.content(case.answer)))
+            await examiner.examine(task, case, Ran(self._store.content(case.answer)))
             for case in cases_of(task)
         ]
         return Attempt("(the reference workbooks)", outcome=as_outcome(verdicts))
 
-    async def score(self, task: Task, attempt: Attempt) -> Score:
+    def score_attempt(self, task: Task, attempt: Attempt) -> Score:
         """Hard when all cases pass; soft is the share of those that do."""
-        if attempt.ending == "gave_up":
-            return given_up()
         return score_of(task, attempt.outcome)
+
+    def _examiner(self, executor: Executor) -> Examiner:
+        return Examiner(self._store, executor, self.options.script_timeout, self._golds)
 
     def _preview(self, digest: str) -> str:
         if digest not in self._previews:
             try:
-                self._previews[digest] = preview(self._shelf.content(digest))
+                self._previews[digest] = preview(self._store.content(digest))
             except WorkbookFault as fault:
-                raise DataError(f"{self._shelf.path(digest)} cannot be used: {fault}") from fault
+                raise DataError(f"{self._store.path(digest)} cannot be used: {fault}") from fault
         return self._previews[digest]
 
 
-def open_tasks(request: BenchmarkRequest, options: SpreadsheetOptions) -> Benchmark:
-    """Load the tasks: named splits, prepared data, or the bundled sample.
-
-    Raises:
-        DataError: a file, record or workbook is unusable.
-    """
-    shelf = Shelf([Path(options.workbooks)] if options.workbooks else [])
-    form = TaskFormat(shelf.task, content_of)
-    return SpreadsheetBench(load_splits(request, NAME, form, SAMPLE), shelf, options)
+SPEC = SpreadsheetBench.spec(
+    "workbooks changed by Python scripts (cells compared as published)",
+    modality=("text", "code"),
+    sizes=COUNTS,
+    prepare=prepare,
+    runs_programs=True,
+    cpus=1.0,
+    memory_mb=1000,
+)

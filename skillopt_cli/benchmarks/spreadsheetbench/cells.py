@@ -58,35 +58,21 @@ def _number(value: float) -> Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """A cell that is not as it should be; None stands for blank.
-
-    Attributes:
-        cell: such as "Sheet1!A1".
-    """
-
-    cell: str
-    wanted: Value | None
-    got: Value | None
-
-    def __str__(self) -> str:
-        return f"{self.cell}: gt={shown(self.wanted)} pred={shown(self.got)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class CellComparison:
     """Two workbooks' cells compared.
 
     Attributes:
         missing: sheets that are not there.
         right, wrong: how many of the cells that are not blank in both are equal, or not.
-        differences: the first of those that are not.
+        differences: "Sheet1!A1: gt=1 pred=2" for the first of those that are not.
+        told: the same without what was wanted.
     """
 
     missing: tuple[str, ...]
     right: int
     wrong: int
-    differences: tuple[Difference, ...]
+    differences: tuple[str, ...]
+    told: tuple[str, ...]
 
     @property
     def equal(self) -> bool:
@@ -94,24 +80,29 @@ class Comparison:
         return not self.missing and not self.wrong
 
 
-def compare(wanted: Cells, got: Cells) -> Comparison:
+def compare(wanted: Cells, got: Cells) -> CellComparison:
     """Compare the cells of an answer with the reference's.
 
     Every sheet of the reference must be there; types must agree; text is compared to the letter.
     """
+    from openpyxl.utils.cell import coordinate_to_tuple
+
     missing = tuple(sheet for sheet in wanted if sheet not in got)
-    right, differences = 0, list[Difference]()
+    right, wrong = 0, list[tuple[str, Value | None, Value | None]]()
     for sheet, cells in wanted.items():
         made = got.get(sheet)
         if made is None:
             continue
-        for cell in sorted(cells.keys() | made.keys(), key=_place):
+        for cell in sorted(cells.keys() | made.keys(), key=coordinate_to_tuple):
             one, other = cells.get(cell), made.get(cell)
             if _same(one, other):
                 right += 1
             else:
-                differences.append(Difference(f"{sheet}!{cell}", one, other))
-    return Comparison(missing, right, len(differences), tuple(differences[:_SEVERAL]))
+                wrong.append((f"{sheet}!{cell}", one, other))
+    first = wrong[:_SEVERAL]
+    differences = (f"{cell}: gt={shown(one)} pred={shown(other)}" for cell, one, other in first)
+    told = (f"{cell} holds {shown(other)}" for cell, _, other in first)
+    return CellComparison(missing, right, len(wrong), tuple(differences), tuple(told))
 
 
 def shown(value: Value | None) -> str:
@@ -128,16 +119,8 @@ def _plain(value: Value) -> str:
 
 
 def _same(one: Value | None, other: Value | None) -> bool:
-    if one is None or other is None or isinstance(one, str) or isinstance(other, str):
-        return one == other
-    if isinstance(one, float) or isinstance(other, float):
+    plain = (str, float, type(None))
+    if isinstance(one, plain) or isinstance(other, plain):
         return one == other
     # As everywhere, what is not a number equals nothing.
     return tuple(one) == tuple(other) != _NOT_A_NUMBER
-
-
-def _place(cell: str) -> tuple[int, int, str]:
-    """Rows before columns."""
-    row = cell.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    column = cell.removesuffix(row)
-    return int(row), len(column), column

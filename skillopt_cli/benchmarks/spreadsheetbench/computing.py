@@ -7,8 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from skillopt_cli.benchmarks.confined import inside, plain_bytes
-from skillopt_cli.benchmarks.programs import Rooms
+from skillopt_cli.benchmarks.kit.programs import ProgramFolders
 from skillopt_cli.benchmarks.spreadsheetbench.workbook import LARGEST, without_values
 from skillopt_cli.core.errors import EpisodeFailed
 from skillopt_cli.ports import Executor
@@ -24,7 +23,7 @@ def available() -> str:
 
 
 async def computed(content: bytes, executor: Executor) -> bytes:
-    """The workbook with every formula's value computed anew, whatever values it came with.
+    """The workbook with every formula's value computed again, whatever values it came with.
 
     Raises:
         WorkbookFault: it is no workbook.
@@ -32,16 +31,16 @@ async def computed(content: bytes, executor: Executor) -> bytes:
     """
     bare = await asyncio.to_thread(without_values, content)
     async with executor.workspace("compute") as folder:
-        rooms = Rooms(folder).made()
-        (rooms.work / "book.xlsx").write_bytes(bare)
+        folders = ProgramFolders.create(folder)
+        (folders.work / "book.xlsx").write_bytes(bare)
         profile = f"-env:UserInstallation={(folder / 'home').absolute().as_uri()}"
         options = ("--headless", "--norestore", "--nolockcheck", "--nodefault", profile)
         convert = ("--convert-to", "xlsx", "--outdir", "out", "book.xlsx")
         program = available()
-        finished = await rooms.run(
+        finished = await folders.run(
             executor, [program, *options, *convert], limit=_SECONDS, readable=_needs(program)
         )
-        made = plain_bytes(inside(rooms.work, "out/book.xlsx"), LARGEST)
+        made = folders.saved("out/book.xlsx", LARGEST)
     if made is None:
         said = " ".join((finished.stderr or finished.stdout).split())[-200:]
         late = f"it took longer than {_SECONDS:g} seconds" if finished.timed_out else said

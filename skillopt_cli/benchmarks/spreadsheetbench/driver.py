@@ -44,7 +44,7 @@ def _nothing(node: ast.stmt) -> ast.stmt:
 
 
 def main() -> None:
-    """Run the script; an error of its own is told as Python would, and ends with code 2."""
+    """Run the script; an error of its own is printed as Python would, and ends with code 2."""
     script, given_input, given_output = sys.argv[1:]
     text = Path(script).read_bytes()
     lines = text.decode(errors="replace").splitlines(keepends=True)
@@ -59,7 +59,7 @@ def main() -> None:
         tree = ast.fix_missing_locations(_WithoutGiven().visit(ast.parse(text, script)))
         code = compile(tree, script, "exec", dont_inherit=True)
         exec(code, module.__dict__)
-    # Whatever the script raised is told, without the frames of this file.
+    # Whatever the script raised is printed, without the frames of this file.
     except Exception as error:
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename != script:

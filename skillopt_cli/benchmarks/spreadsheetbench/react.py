@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from skillopt_cli.benchmarks.confined import inside, plain_bytes, write_text
-from skillopt_cli.benchmarks.programs import Rooms, clipped, packages, python
-from skillopt_cli.benchmarks.spreadsheetbench.episodes import Bench
-from skillopt_cli.benchmarks.spreadsheetbench.preview import preview
+from skillopt_cli.benchmarks.kit.programs import ProgramFolders, clipped, packages
+from skillopt_cli.benchmarks.kit.tools import Offer, ToolFault, ToolLoop
+from skillopt_cli.benchmarks.kit.workbooks import WorkbookFault
+from skillopt_cli.benchmarks.kit.working_files import write_text
+from skillopt_cli.benchmarks.spreadsheetbench.scoring import CaseVerdict, Examiner, as_outcome
 from skillopt_cli.benchmarks.spreadsheetbench.scripts import (
     GIVEN,
     LIBRARIES,
@@ -21,14 +23,15 @@ from skillopt_cli.benchmarks.spreadsheetbench.scripts import (
     SCRIPT,
     Ran,
     code_in,
-    saved,
 )
-from skillopt_cli.benchmarks.spreadsheetbench.tasks import Case, cases_of
-from skillopt_cli.benchmarks.spreadsheetbench.verdicts import Verdict, as_outcome
-from skillopt_cli.benchmarks.spreadsheetbench.workbook import WorkbookFault, uncomputed
-from skillopt_cli.benchmarks.toolbox import Offer, Toolbox, ToolFault
-from skillopt_cli.core.episode import Heard, ToolCall, ToolResult
-from skillopt_cli.core.task import Tool
+from skillopt_cli.benchmarks.spreadsheetbench.tasks import WorkbookCase, cases_of
+from skillopt_cli.benchmarks.spreadsheetbench.workbook import (
+    LARGEST,
+    preview,
+    uncomputed,
+)
+from skillopt_cli.core.episode import ToolResult
+from skillopt_cli.core.task import Task, Tool
 
 _SECONDS = 60.0
 _OUTPUT_LENGTH = 4_000
@@ -36,7 +39,7 @@ _LARGEST_SCRIPT = 1_000_000
 _PYTHON = ("python", "python3")
 _SHELL = frozenset({"&&", "||", "|", "&", ";", ">", ">>", "<", "2>&1"})
 # A command's words come by way of standard input: what is in `argv` may be read by the program,
-# and a model shall not choose that.
+# and a model must not choose that.
 _START = (
     "import json, os, sys\n"
     "words = json.load(sys.stdin)\n"
@@ -60,64 +63,58 @@ class NewFile(BaseModel):
 
 def tools() -> tuple[Tool, ...]:
     """What the target is offered."""
-    return Toolbox(_offers(None)).tools
+    return tuple(offer.tool for offer in _offers(None))
 
 
-class Working:
+class ReactEpisode(ToolLoop):
     """The episode of an attempt that works with tools."""
 
-    def __init__(self, bench: Bench, rooms: Rooms) -> None:
-        self._bench = bench
-        self._rooms = rooms
-        self._toolbox = Toolbox(_offers(self))
-        given = cases_of(bench.task)[0].given
-        (rooms.work / GIVEN).write_bytes(bench.shelf.content(given))
-
-    async def use(self, call: ToolCall) -> ToolResult:
-        """Run a tool."""
-        return await self._toolbox.use(call)
-
-    async def hear(self, reply: str) -> Heard | None:
-        """A reply without tool calls ends the attempt."""
-        return None
+    def __init__(self, task: Task, examiner: Examiner, folders: ProgramFolders) -> None:
+        super().__init__(_offers(self))
+        self._cases = cases_of(task)
+        self._task = task
+        self._examiner = examiner
+        self._folders = folders
+        (folders.work / GIVEN).write_bytes(examiner.store.content(self._cases[0].given))
 
     async def outcome(self, answer: str) -> Mapping[str, Any]:
         """Run solution.py afresh on every case; without one, look at what the first one left.
 
         An agent's program that worked elsewhere leaves the script as its answer.
         """
-        cases = cases_of(self._bench.task)
-        try:
-            script = plain_bytes(inside(self._rooms.work, SCRIPT), _LARGEST_SCRIPT)
-        except ToolFault:
-            script = None
-        made = saved(self._rooms)
+        script = self._folders.saved(SCRIPT, _LARGEST_SCRIPT)
+        made = self._folders.saved(MADE, LARGEST)
         if script is None and made is None:
             code = code_in(answer) if "OUTPUT_PATH" in answer or "```" in answer else ""
         else:
             code = (script or b"").decode(errors="replace")
         if not code.strip() and made is None:
             return {"cases": []}
-        return as_outcome([await self._verdict(case, code, made) for case in cases])
+        return as_outcome([await self._verdict(case, code, made) for case in self._cases])
 
-    async def _verdict(self, case: Case, code: str, made: bytes | None) -> Verdict:
+    async def _verdict(self, case: WorkbookCase, code: str, made: bytes | None) -> CaseVerdict:
         if code.strip():
-            return await self._bench.verdict(case, await self._bench.run(code, case))
-        if case != cases_of(self._bench.task)[0]:
-            return Verdict(case.number, "no-solution-py-for-other-cases: there is no solution.py")
-        return await self._bench.verdict(case, Ran(made))
+            ran = await self._examiner.run(code, case)
+            return await self._examiner.examine(self._task, case, ran)
+        if case != self._cases[0]:
+            return CaseVerdict(
+                case.number, "no-solution-py-for-other-cases: there is no solution.py"
+            )
+        return await self._examiner.examine(self._task, case, Ran(made))
 
     async def bash(self, arguments: Command) -> str | ToolResult:
         """Run Python with the words of a command."""
         words = _words(arguments.cmd)
-        finished = await self._rooms.run(
-            self._bench.executor,
-            [python(), "-c", _START],
+        finished = await self._folders.run(
+            self._examiner.executor,
+            [sys.executable, "-c", _START],
             stdin=json.dumps(words),
             limit=_SECONDS,
             readable=packages(*LIBRARIES),
         )
-        said = self._rooms.told("\n".join(filter(None, (finished.stdout, finished.stderr))))
+        said = self._folders.reproducible(
+            "\n".join(filter(None, (finished.stdout, finished.stderr)))
+        )
         parts = [clipped(said.strip(), _OUTPUT_LENGTH) or "(no output)"]
         if finished.timed_out:
             parts.append(f"(stopped after {_SECONDS:g} seconds)")
@@ -130,12 +127,12 @@ class Working:
 
     async def write_file(self, arguments: NewFile) -> str:
         """Write a file of the working folder."""
-        await asyncio.to_thread(write_text, self._rooms.work, arguments.path, arguments.content)
+        await asyncio.to_thread(write_text, self._folders.work, arguments.path, arguments.content)
         return f"{arguments.path} is written ({len(arguments.content)} characters)."
 
     async def _checked(self) -> str:
         """What the output looks like after the script ran."""
-        made = saved(self._rooms)
+        made = self._folders.saved(MADE, LARGEST)
         if made is None:
             return f"[check] There is no {MADE}."
         try:
@@ -147,7 +144,7 @@ class Working:
         return f"[check] {MADE} holds:\n{clipped(shown, _OUTPUT_LENGTH)}{listed}"
 
 
-def _offers(episode: Working | None) -> tuple[Offer[Any], ...]:
+def _offers(episode: ReactEpisode | None) -> tuple[Offer[Any], ...]:
     async def nowhere(arguments: BaseModel) -> str:
         raise ToolFault("There is no working folder.")
 

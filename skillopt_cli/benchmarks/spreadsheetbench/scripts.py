@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt_cli.benchmarks.confined import inside, plain_bytes
-from skillopt_cli.benchmarks.programs import Rooms, clipped, packages, python
+from skillopt_cli.benchmarks.kit.programs import ProgramFolders, clipped, packages
 from skillopt_cli.benchmarks.spreadsheetbench.workbook import LARGEST
-from skillopt_cli.benchmarks.toolbox import ToolFault
-from skillopt_cli.ports import Executor, Finished
+from skillopt_cli.ports import Executor
 
 LIBRARIES = ("openpyxl", "pandas")
 GIVEN, MADE, SCRIPT = "input.xlsx", "output.xlsx", "solution.py"
@@ -31,7 +30,7 @@ class Ran:
 
     Attributes:
         made: the workbook it saved; None when it saved none.
-        error: why it came to nothing; empty when it ended well.
+        error: why it failed; empty when it ended well.
         late: whether that is because it was killed at its time limit.
     """
 
@@ -71,33 +70,19 @@ async def run_script(code: str, given: bytes, executor: Executor, limit: float) 
         EpisodeFailed: it could not be run through no fault of its own.
     """
     async with executor.workspace("script") as folder:
-        rooms = Rooms(folder).made()
-        (rooms.work / GIVEN).write_bytes(given)
-        (rooms.work / SCRIPT).write_bytes(code.encode(errors="replace"))
-        finished = await rooms.run(
+        folders = ProgramFolders.create(folder)
+        (folders.work / GIVEN).write_bytes(given)
+        (folders.work / SCRIPT).write_bytes(code.encode(errors="replace"))
+        finished = await folders.run(
             executor,
-            [python(), "-c", _DRIVER.read_text(encoding="utf-8"), SCRIPT, GIVEN, MADE],
+            [sys.executable, "-c", _DRIVER.read_text(encoding="utf-8"), SCRIPT, GIVEN, MADE],
             limit=limit,
             readable=packages(*LIBRARIES),
         )
-        if error := failure(finished, rooms, limit):
-            return Ran(None, error, finished.timed_out)
-        return Ran(saved(rooms))
-
-
-def failure(finished: Finished, rooms: Rooms, limit: float) -> str:
-    """What went wrong with a program, as its writer is told; empty when nothing did."""
-    if finished.timed_out:
-        return f"it was stopped after {limit:g} seconds"
-    if finished.returncode == 0:
-        return ""
-    said = rooms.told(finished.stderr.strip() or finished.stdout.strip())
-    return clipped(said, _ERROR_LENGTH) or f"it ended with code {finished.returncode}"
-
-
-def saved(rooms: Rooms) -> bytes | None:
-    """The workbook a program saved; None when it saved none, or something that is no plain file."""
-    try:
-        return plain_bytes(inside(rooms.work, MADE), LARGEST)
-    except ToolFault:
-        return None
+        if finished.timed_out:
+            return Ran(None, f"it was stopped after {limit:g} seconds", late=True)
+        if finished.returncode == 0:
+            return Ran(folders.saved(MADE, LARGEST))
+        printed = folders.reproducible(finished.stderr.strip() or finished.stdout.strip())
+        error = clipped(printed, _ERROR_LENGTH) or f"it ended with code {finished.returncode}"
+        return Ran(None, error)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from skillopt_cli.benchmarks.records import Record
-from skillopt_cli.benchmarks.splits import squeezed
+from skillopt_cli.benchmarks.kit.records import Record
 from skillopt_cli.benchmarks.spreadsheetbench.areas import Area, read_areas
-from skillopt_cli.core.task import Task
+from skillopt_cli.core.task import Task, TaskFile
+from skillopt_cli.safe_files import read_regular
 
 _NUMBERED = re.compile(r"(?P<number>\d+)_(?P<rest>.*)_(?P<part>input|init)\.xlsx", re.IGNORECASE)
 _ANSWERS = {"input": "answer", "init": "golden"}
@@ -21,7 +21,7 @@ _KINDS = ("cell-level", "sheet-level")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class WorkbookCase:
     """A workbook to be changed, and how it should look then; both by digest.
 
     Attributes:
@@ -33,7 +33,7 @@ class Case:
     answer: str
 
 
-class Shelf:
+class WorkbookStore:
     """Where the workbooks lie.
 
     A task's data hold digests of their bytes; paths, which say nothing of the task, are kept here.
@@ -80,13 +80,17 @@ class Shelf:
         named = next((name for name in _KINDS if name in kind), "other").replace("-", "_")
         return Task(identifier, sys.intern(named), {**data, "cases": cases})
 
+    def read_at(self, files: Iterable[TaskFile]) -> None:
+        """From now on, read these workbooks at their paths."""
+        self._paths |= {file.digest: Path(file.path) for file in files}
+
     def path(self, digest: str) -> Path:
         """Where a workbook lies."""
         return self._paths[digest]
 
     def content(self, digest: str) -> bytes:
         """A workbook's bytes."""
-        return self._paths[digest].read_bytes()
+        return read_regular(self._paths[digest])
 
     def _folder(self, record: Record, identifier: str) -> Path:
         named = record.data.get("spreadsheet_path")
@@ -103,13 +107,13 @@ class Shelf:
         return found
 
     def _kept(self, path: Path) -> str:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest = hashlib.sha256(read_regular(path)).hexdigest()
         self._paths[digest] = path.resolve()
         return digest
 
 
 def areas_of(data: Mapping[str, Any]) -> tuple[Area, ...]:
-    """Where a task's answer stands.
+    """The place of a task's answer.
 
     Raises:
         ValueError: its position is no reference.
@@ -117,16 +121,9 @@ def areas_of(data: Mapping[str, Any]) -> tuple[Area, ...]:
     return read_areas(data["answer_position"], data["answer_sheet"])
 
 
-def cases_of(task: Task) -> tuple[Case, ...]:
+def cases_of(task: Task) -> tuple[WorkbookCase, ...]:
     """A task's cases, at least one."""
-    return tuple(Case(**case) for case in task.data["cases"])
-
-
-def content_of(task: Task) -> str:
-    """What is asked and wanted, for finding leaks between splits."""
-    data = task.data
-    digests = sorted(case[part] for case in data["cases"] for part in ("given", "answer"))
-    return squeezed([data["instruction"], data["answer_position"], *digests])
+    return tuple(WorkbookCase(**case) for case in task.data["cases"])
 
 
 def _cases(record: Record, folder: Path) -> list[tuple[str, Path, Path]]:

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import re
-import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
+from typing import TYPE_CHECKING, cast
 
-from openpyxl import Workbook, load_workbook
-from openpyxl.cell.cell import Cell
-from openpyxl.worksheet.worksheet import Worksheet
-
+from skillopt_cli.benchmarks.kit.workbooks import WorkbookFault, opened, written_cells
 from skillopt_cli.benchmarks.spreadsheetbench.areas import Area
 from skillopt_cli.benchmarks.spreadsheetbench.cells import Cells, Value, comparable
 
+if TYPE_CHECKING:
+    from openpyxl import Workbook
+    from openpyxl.cell.cell import Cell
+    from openpyxl.worksheet.worksheet import Worksheet
+
 LARGEST = 60_000_000
 """Bytes of a workbook."""
-_UNPACKED = 600_000_000
+_SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_LETTERS = 5, 20, 40
 _FORMULA = re.compile(rb"<(?:\w+:)?f[ >/]")
 _SHEETS = re.compile(r"xl/worksheets/.*\.xml")
 
 
-class WorkbookFault(Exception):
-    """A file cannot be read as a workbook; the text says why, in a few words."""
-
-
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What stands in the areas of a workbook.
+    """The content of areas of a workbook.
 
     Attributes:
         formulas: cells there that hold formulas, such as "Sheet1!B2"; their values in `cells` are
@@ -46,13 +44,12 @@ def read(content: bytes, areas: Sequence[Area]) -> Read:
     Raises:
         WorkbookFault: it is no workbook, or too large.
     """
-    book = opened(content, values=True)
-    sheets = {area.sheet: sheet for area in areas if (sheet := _sheet(book, area.sheet))}
-    cells: dict[str, dict[str, Value]] = {name: {} for name in sheets}
+    sheets = _sheets(opened(content, values=True))
+    cells: dict[str, dict[str, Value]] = {a.sheet: {} for a in areas if a.sheet in sheets}
     for area in areas:
-        for place, value in _values(sheets, area):
-            if (told := comparable(value)) is not None:
-                cells[area.sheet][place] = told
+        for cell in _filled(sheets, area):
+            if (value := comparable(cell.value)) is not None:
+                cells[area.sheet][cell.coordinate] = value
     return Read(cells, tuple(_formulas(content, areas)) if _has_formulas(content) else ())
 
 
@@ -85,7 +82,7 @@ def settled(areas: Sequence[Area], names: Sequence[str]) -> tuple[Area, ...]:
 
 
 def without_values(content: bytes) -> bytes:
-    """The workbook with no formula's value: whoever opens it must compute them.
+    """The workbook with no formula's value: a reader must compute them.
 
     Raises:
         WorkbookFault: it is no workbook, or too large.
@@ -95,52 +92,46 @@ def without_values(content: bytes) -> bytes:
     return saved.getvalue()
 
 
-def opened(content: bytes, *, values: bool) -> Workbook:
-    """The workbook, with formulas' values or with formulas.
+def preview(content: bytes) -> str:
+    """What a target is shown of a workbook: each sheet's size and first rows, with formulas.
 
     Raises:
         WorkbookFault: it is no workbook, or too large.
     """
-    try:
-        with zipfile.ZipFile(BytesIO(content)) as parts:
-            if sum(part.file_size for part in parts.infolist()) > _UNPACKED:
-                raise WorkbookFault("it is too large")
-        with warnings.catch_warnings():
-            # Of styles and extensions that are not kept, which nobody asks for here.
-            warnings.simplefilter("ignore")
-            return load_workbook(BytesIO(content), data_only=values)
-    except WorkbookFault:
-        raise
-    # A file that a stranger's program wrote may be wrong in any way; the library has no error of
-    # its own for that.
-    except Exception as error:
-        raise WorkbookFault(f"it is no readable workbook: {error}") from error
+    sheets = _sheets(opened(content, values=False)).values()
+    return "\n\n".join("\n".join(_preview_lines(sheet)) for sheet in sheets)
 
 
-def _sheet(book: Workbook, name: str) -> Worksheet | None:
-    sheet = book[name] if name in book.sheetnames else None
-    return sheet if isinstance(sheet, Worksheet) else None  # a chart's sheet has no cells
+def _preview_lines(sheet: Worksheet) -> Iterator[str]:
+    rows, columns = sheet.max_row, sheet.max_column
+    size = f"rows up to {rows}, columns up to {columns}"
+    yield f"Sheet `{sheet.title}` ({sheet.dimensions}; {size})"
+    last_row, last_column = min(_SHOWN_ROWS, rows), min(_SHOWN_COLUMNS, columns)
+    for row in sheet.iter_rows(max_row=last_row, max_col=last_column):
+        filled = [f"{c.coordinate}={_shown(c.value)}" for c in row if c.value is not None]
+        yield "  " + (" | ".join(filled) or f"(row {row[0].row} is blank)")
+    if rows > _SHOWN_ROWS:
+        yield f"  ({rows - _SHOWN_ROWS} more rows)"
+    if columns > _SHOWN_COLUMNS:
+        yield f"  ({columns - _SHOWN_COLUMNS} more columns)"
 
 
-def _values(sheets: dict[str, Worksheet], area: Area) -> Iterator[tuple[str, object]]:
-    sheet = sheets.get(area.sheet)
-    if sheet is None:
-        return
+def _shown(value: object) -> str:
+    # An array formula is an object of the library's, which holds its text.
+    text = " ".join(str(getattr(value, "text", value)).split())
+    return text if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]}..."
+
+
+def _sheets(book: Workbook) -> dict[str, Worksheet]:
+    """The sheets by name, without those of charts, which have no cells."""
+    return {sheet.title: cast("Worksheet", sheet) for sheet in book.worksheets}
+
+
+def _filled(sheets: Mapping[str, Worksheet], area: Area) -> Iterator[Cell]:
+    """The cells of an area that are not blank."""
     (top, left), (bottom, right) = area.first, area.last
-    for cell in _cells(sheet):
+    for cell in written_cells(sheets[area.sheet]) if area.sheet in sheets else ():
         if top <= cell.row <= bottom and left <= cell.column <= right and cell.value is not None:
-            yield cell.coordinate, cell.value
-
-
-def _cells(sheet: Worksheet) -> Iterator[Cell]:
-    """The cells that are there, row by row.
-
-    The library's own iteration makes all cells between them: seventeen thousand million where one
-    was written into the last corner.
-    """
-    for place in sorted(sheet._cells):
-        cell = sheet._cells[place]
-        if isinstance(cell, Cell):  # of merged ones only the first holds anything
             yield cell
 
 
@@ -154,12 +145,11 @@ def _has_formulas(content: bytes) -> bool:
 
 
 def _formulas(content: bytes, areas: Sequence[Area]) -> Iterator[str]:
-    book = opened(content, values=False)
+    sheets = _sheets(opened(content, values=False))
     for area in areas:
-        sheet = _sheet(book, area.sheet)
-        for place, _ in _values({area.sheet: sheet} if sheet else {}, area):
-            if sheet is not None and sheet[place].data_type == "f":
-                yield f"{area.sheet}!{place}"
+        for cell in _filled(sheets, area):
+            if cell.data_type == "f":
+                yield f"{area.sheet}!{cell.coordinate}"
 
 
 def uncomputed(content: bytes) -> list[str]:
@@ -170,10 +160,10 @@ def uncomputed(content: bytes) -> list[str]:
     """
     if not _has_formulas(content):
         return []
-    formulas, values = opened(content, values=False), opened(content, values=True)
+    values = _sheets(opened(content, values=True))
     return [
-        f"{sheet.title}!{cell.coordinate}"
-        for sheet in formulas.worksheets
-        for cell in _cells(sheet)
-        if cell.data_type == "f" and values[sheet.title][cell.coordinate].value is None
+        f"{name}!{cell.coordinate}"
+        for name, sheet in _sheets(opened(content, values=False)).items()
+        for cell in written_cells(sheet)
+        if cell.data_type == "f" and values[name][cell.coordinate].value is None
     ]

@@ -1,4 +1,4 @@
-"""SWE-bench: faults of repositories mended with tools, with a bundled sample."""
+"""SWE-bench: faults of repositories fixed with tools, with a bundled sample."""
 
 from skillopt_cli.benchmarks.swebench.benchmark import SPEC, SweBench
 

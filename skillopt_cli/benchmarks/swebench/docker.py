@@ -7,23 +7,27 @@ import re
 import secrets
 import shlex
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt_cli.benchmarks.programs import Rooms
-from skillopt_cli.benchmarks.swebench.instances import test_command
-from skillopt_cli.benchmarks.swebench.sites import (
+from skillopt_cli.benchmarks.kit.programs import ProgramFolders
+from skillopt_cli.benchmarks.kit.tools import ToolFault
+from skillopt_cli.benchmarks.swebench.repositories import (
+    APPLY,
     AS_IT_IS,
+    DIFF,
     LARGEST_PATCH,
     NOISE,
+    SETUP_SECONDS,
     Changes,
-    Said,
-    Site,
-    Tested,
+    Checkout,
+    CommandResult,
+    output,
+    require_success,
     test_files,
 )
-from skillopt_cli.benchmarks.toolbox import ToolFault
+from skillopt_cli.benchmarks.swebench.tasks import test_command
 from skillopt_cli.core.errors import EpisodeFailed
 from skillopt_cli.core.task import Task
 from skillopt_cli.ports import Executor, Finished
@@ -31,7 +35,6 @@ from skillopt_cli.ports import Executor, Finished
 DOCKER = "docker"
 _IMAGE = "swebench/sweb.eval.x86_64.{}:latest"
 _SOCKET = Path("/var/run/docker.sock")
-_SECONDS = 600.0
 _FOLDER = "/testbed"
 _ACTIVATED = (
     "source /opt/miniconda3/bin/activate testbed 2>/dev/null; "
@@ -42,13 +45,11 @@ _SNAPSHOT = (
     " && git -c user.name=base -c user.email=base@localhost commit -q --allow-empty"
     f" -m base && printf '%s\\n' {shlex.join(NOISE)} > .git/info/exclude && git rev-parse HEAD"
 )
-_DIFF = "git diff --cached --no-renames --no-ext-diff --no-textconv --no-color"
-_APPLY = "git apply --whitespace=nowarn {0} || patch --batch --fuzz=5 -p1 -i {0}"
 
 
 @dataclass(frozen=True, slots=True)
-class DockerYard:
-    """Checkouts in containers without a network; see `sites.Yard`.
+class DockerRepositories:
+    """Checkouts in containers without a network; see `repositories.Repositories`.
 
     The client runs through the executor, which is shown the daemon's socket; the containers are
     removed here, whatever becomes of the client.
@@ -60,55 +61,55 @@ class DockerYard:
     executor: Executor
     limit: float
 
-    def open(self, task: Task) -> AbstractAsyncContextManager[Site]:
-        """A container with one more commit: the state that changes are told from."""
-        return self._open(task)
-
     @asynccontextmanager
-    async def _open(self, task: Task) -> AsyncIterator[Site]:
+    async def open(self, task: Task) -> AsyncIterator[Checkout]:
+        """A container with one more commit: the state that changes are compared with."""
         async with self._container(task) as box:
-            made = await box.shell(_SNAPSHOT, _SECONDS)
-            _require(made.returncode == 0, f"{task.id}: no checkout can be made", made)
-            yield _Inside(box, made.stdout.split()[-1])
+            made = await box.shell(_SNAPSHOT, SETUP_SECONDS)
+            require_success(made, f"{task.id}: no checkout can be made")
+            yield _ContainerCheckout(box, made.stdout.split()[-1])
 
-    async def tested(self, task: Task, patch: str) -> Tested:
-        """See `Yard.tested`."""
+    async def tested(self, task: Task, patch: str) -> CommandResult | None:
+        """See `Repositories.tested`."""
         data = task.data
         async with self._container(task) as box:
             if not await box.applied("/tmp/model.patch", patch):
-                return Tested(applied=False)
+                return None
             if not await box.applied("/tmp/tests.patch", data["test_patch"]):
                 raise EpisodeFailed(f"the test patch of `{task.id}` cannot be applied")
             words = test_command(data, data.get("python") or "python", test_files(data))
             done = await box.shell(shlex.join(words), self.limit)
-        return Tested(True, f"{done.stdout}\n{done.stderr}", done.timed_out, done.returncode)
+        log = f"{done.stdout}\n{done.stderr}"
+        return CommandResult(log, done.returncode, done.timed_out)
 
     @asynccontextmanager
-    async def _container(self, task: Task) -> AsyncIterator[_Box]:
+    async def _container(self, task: Task) -> AsyncIterator[_Container]:
         name = f"skillopt-{secrets.token_hex(8)}"
         async with self.executor.workspace("docker") as folder:
-            box = _Box(self.executor, Rooms(folder).made(), name)
+            box = _Container(self.executor, ProgramFolders.create(folder), name)
             image = _IMAGE.format(re.sub("__", "_1776_", task.id).lower())
             keep = ("--network", "none", "--init", image, "sleep", "infinity")
             try:
-                begun = await box.docker(["run", "-d", "--rm", "--name", name, *keep], _SECONDS)
-                _require(begun.returncode == 0, f"the image {image} cannot be started", begun)
+                begun = await box.docker(
+                    ["run", "-d", "--rm", "--name", name, *keep], SETUP_SECONDS
+                )
+                require_success(begun, f"the image {image} cannot be started")
                 yield box
             finally:
                 # A cancelled attempt must not leave it running either.
-                await asyncio.shield(box.docker(["rm", "-f", name], _SECONDS))
+                await asyncio.shield(box.docker(["rm", "-f", name], SETUP_SECONDS))
 
 
 @dataclass(frozen=True, slots=True)
-class _Box:
+class _Container:
     """A container that runs."""
 
     executor: Executor
-    rooms: Rooms
+    folders: ProgramFolders
     name: str
 
     async def docker(self, words: Sequence[str], limit: float, stdin: str = "") -> Finished:
-        return await self.rooms.run(
+        return await self.folders.run(
             self.executor, [DOCKER, *words], limit=limit, stdin=stdin, readable=[_SOCKET]
         )
 
@@ -121,25 +122,25 @@ class _Box:
         return Finished(done.returncode, done.stdout, done.stderr, late)
 
     async def applied(self, place: str, patch: str) -> bool:
-        await self.shell(f"cat > {place}", _SECONDS, patch)
-        return (await self.shell(_APPLY.format(place), _SECONDS)).returncode == 0
+        await self.shell(f"cat > {place}", SETUP_SECONDS, patch)
+        return (await self.shell(APPLY.format(place), SETUP_SECONDS)).returncode == 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Inside:
-    """See `sites.Site`."""
+class _ContainerCheckout:
+    """See `repositories.Checkout`."""
 
-    box: _Box
+    box: _Container
     base: str
 
-    async def run(self, command: str, limit: float) -> Said:
+    async def run(self, command: str, limit: float) -> CommandResult:
         # As the whole of a shell's input, so that it cannot end the words around it.
         done = await self.box.shell('eval "$(cat)"', limit, command)
-        said = "\n".join(p.rstrip("\n") for p in (done.stdout, done.stderr) if p.strip())
-        return Said(self.box.rooms.told(said), done.returncode, done.timed_out)
+        text = self.box.folders.reproducible(output(done))
+        return CommandResult(text, done.returncode, done.timed_out)
 
     async def read(self, name: str) -> str:
-        done = await self.box.shell(f"cat -- {shlex.quote(name)}", _SECONDS)
+        done = await self.box.shell(f"cat -- {shlex.quote(name)}", SETUP_SECONDS)
         if done.returncode:
             raise ToolFault(f"`{name}` cannot be read.")
         return done.stdout
@@ -147,22 +148,18 @@ class _Inside:
     async def write(self, name: str, text: str) -> None:
         place = shlex.quote(name)
         made = await self.box.shell(
-            f'mkdir -p -- "$(dirname -- {place})" && cat > {place}', _SECONDS, text
+            f'mkdir -p -- "$(dirname -- {place})" && cat > {place}', SETUP_SECONDS, text
         )
         if made.returncode:
             raise ToolFault(f"`{name}` cannot be written.")
 
     async def changes(self) -> Changes:
-        diff = f"{_DIFF} {{}} {self.base}"
-        listed = await self.box.shell(f"git add -A . && {diff.format('--name-only -z')}", _SECONDS)
-        made = await self.box.shell(diff.format("--binary"), _SECONDS)
+        diff = f"{DIFF} {{}} {self.base}"
+        listed = await self.box.shell(
+            f"git add -A . && {diff.format('--name-only -z')}", SETUP_SECONDS
+        )
+        made = await self.box.shell(diff.format("--binary"), SETUP_SECONDS)
         for done in (listed, made):
-            _require(done.returncode == 0, "the difference cannot be made", done)
+            require_success(done, "the difference cannot be made")
         paths = tuple(name for name in listed.stdout.split("\0") if name)
         return Changes(made.stdout[: LARGEST_PATCH + 1], paths)
-
-
-def _require(good: bool, what: str, done: Finished) -> None:
-    if not good:
-        said = " ".join((done.stderr or done.stdout).split())[-300:]
-        raise EpisodeFailed(f"{what}: {said}")

@@ -5,52 +5,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from skillopt_cli.benchmarks.programs import clipped
-from skillopt_cli.benchmarks.swebench.grading import grade, read_log, status_of
+from skillopt_cli.benchmarks.kit.programs import clipped
+from skillopt_cli.benchmarks.kit.tools import ToolLoop
 from skillopt_cli.benchmarks.swebench.patches import paths_of, without
-from skillopt_cli.benchmarks.swebench.sites import (
+from skillopt_cli.benchmarks.swebench.repositories import (
     LARGEST_PATCH,
-    Site,
-    Yard,
+    Checkout,
+    Repositories,
     kept_apart,
     steers_tests,
 )
+from skillopt_cli.benchmarks.swebench.scoring import grade, read_log, status_of
 from skillopt_cli.benchmarks.swebench.tools import Tools
-from skillopt_cli.benchmarks.toolbox import Toolbox
-from skillopt_cli.core.episode import Heard, ToolCall, ToolResult
 from skillopt_cli.core.score import Private, Score
 from skillopt_cli.core.task import Task
 
 _LOG_LENGTH = 20_000
 
 
-class Mending:
-    """The episode of an attempt; see `core.episode.Episode`."""
+class RepairEpisode(ToolLoop):
+    """The episode of an attempt, which works in a checkout with tools."""
 
-    def __init__(self, task: Task, yard: Yard, site: Site, limit: float) -> None:
+    def __init__(
+        self, task: Task, repositories: Repositories, checkout: Checkout, limit: float
+    ) -> None:
+        super().__init__(Tools(checkout, limit).offers)
         self._task = task
-        self._yard = yard
-        self._site = site
-        self._toolbox = Toolbox(Tools(site, limit).offers)
-
-    async def use(self, call: ToolCall) -> ToolResult:
-        """Run a tool."""
-        return await self._toolbox.use(call)
-
-    async def hear(self, reply: str) -> Heard | None:
-        """A reply without tool calls ends the attempt."""
-        return None
+        self._repositories = repositories
+        self._checkout = checkout
 
     async def outcome(self, answer: str) -> Mapping[str, Any]:
-        """The patch, and what the tests say of it."""
-        changes = await self._site.changes()
-        return await examined(self._task, self._yard, changes.patch, changes.paths)
+        """The patch, and the results of the tests."""
+        changes = await self._checkout.changes()
+        return await examined(self._task, self._repositories, changes.patch, changes.paths)
 
 
 async def examined(
-    task: Task, yard: Yard, patch: str, paths: tuple[str, ...] | None = None
+    task: Task, repositories: Repositories, patch: str, paths: tuple[str, ...] | None = None
 ) -> Mapping[str, Any]:
-    """What the tests say of a patch, as an attempt leaves it behind.
+    """The results of the tests with a patch, as an attempt leaves them behind.
 
     Args:
         paths: the files it touches, where that is known better than from its text.
@@ -77,17 +70,17 @@ async def examined(
             **left,
             "refused": "nothing was changed but how tests are run, which does not count",
         }
-    tested = await yard.tested(task, counted)
-    if not tested.applied:
+    tested = await repositories.tested(task, counted)
+    if tested is None:
         return {**left, "refused": "the patch cannot be applied"}
-    statuses = read_log(tested.log, tested.code)
+    statuses = read_log(tested.text, tested.code)
     named = (*data["fail_to_pass"], *data["pass_to_pass"])
     known = {name: status for name in named if (status := status_of(name, statuses))}
     return {
         **left,
         "statuses": known,
         "late": tested.late,
-        "log": clipped(tested.log, _LOG_LENGTH),
+        "log": clipped(tested.text, _LOG_LENGTH),
     }
 
 
@@ -102,10 +95,10 @@ def score_of(task: Task, outcome: Mapping[str, Any]) -> Score:
         return Score(1.0, 1.0)
     wrong = [*found.broken, *found.lost]
     private = Private("\n".join(["not passed:", *wrong, "", outcome["log"]]))
-    told = (
+    failing = (
         f"{len(found.broken)} of {len(data['fail_to_pass'])} hidden tests of the fault fail, and"
         f" {len(found.lost)} of {len(data['pass_to_pass'])} tests that passed before"
     )
     late = "; the tests were killed at their time limit" if outcome["late"] else ""
     steering = "; changes to how tests are run do not count" if outcome["steering"] else ""
-    return Score(0.0, 0.0, f"swebench unresolved: {told}{late}{steering}", private=private)
+    return Score(0.0, 0.0, f"swebench unresolved: {failing}{late}{steering}", private=private)

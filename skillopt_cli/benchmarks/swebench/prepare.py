@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillopt_cli.benchmarks.hub import load_hub
-from skillopt_cli.benchmarks.prepared import SEED, origin, pick, read_manifest, write_splits
-from skillopt_cli.benchmarks.ratio import hash_order
-from skillopt_cli.benchmarks.swebench.instances import instance_id
+from skillopt_cli.benchmarks.kit.hub import load_hub
+from skillopt_cli.benchmarks.kit.prepare import SEED, origin, pick, read_manifest, write_splits
+from skillopt_cli.benchmarks.kit.ratio import hash_order
+from skillopt_cli.benchmarks.swebench.tasks import instance_id
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import Split
 

@@ -6,29 +6,34 @@ import asyncio
 import os
 import shlex
 import shutil
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt_cli.benchmarks.confined import inside, plain_bytes, read_text, write_text
-from skillopt_cli.benchmarks.programs import Rooms, installation, packages, python
-from skillopt_cli.benchmarks.swebench.instances import test_command
-from skillopt_cli.benchmarks.swebench.sites import (
+from skillopt_cli.benchmarks.kit.programs import ProgramFolders, installation, packages
+from skillopt_cli.benchmarks.kit.working_files import inside, read_text, write_text
+from skillopt_cli.benchmarks.swebench.repositories import (
+    APPLY,
     AS_IT_IS,
+    DIFF,
     LARGEST_PATCH,
     NOISE,
+    SETUP_SECONDS,
     Changes,
-    Said,
-    Site,
-    Tested,
+    Checkout,
+    CommandResult,
+    output,
+    require_success,
     test_files,
 )
+from skillopt_cli.benchmarks.swebench.tasks import test_command
 from skillopt_cli.core.errors import DataError, EpisodeFailed
 from skillopt_cli.core.task import Task
 from skillopt_cli.ports import Executor
+from skillopt_cli.safe_files import read_unlinked
 
-_SETUP_SECONDS = 600.0
 _LARGEST_FILE = 2_000_000
 _SHELL = ("bash", "-c", 'eval "$(cat)"')
 """A command comes by way of standard input: what is in `argv` a program may read."""
@@ -38,14 +43,13 @@ _COMMIT = (
     f"git init -q -b base . && mkdir -p .git/info && echo {shlex.quote(AS_IT_IS)} >"
     " .git/info/attributes && git add -A -f . && git commit -q -m base --allow-empty"
 )
-_DIFF = "git diff --cached --no-renames --no-ext-diff --no-textconv --no-color"
 _EXPORT = (
     'GIT_INDEX_FILE="$PWD/../index" git --git-dir={clone} --work-tree=. checkout -q {commit} -- .'
 )
-_APPLY = "(git apply --whitespace=nowarn ../{0} || patch --batch --fuzz=5 -p1 -i ../{0})"
 _NO_MODEL_PATCH = 10
 _APPLY_BOTH = (
-    f"{_APPLY.format('model.patch')} || exit {_NO_MODEL_PATCH}; {_APPLY.format('tests.patch')}"
+    f"({APPLY.format('../model.patch')}) || exit {_NO_MODEL_PATCH};"
+    f" {APPLY.format('../tests.patch')}"
 )
 _REPLACE = (
     "find . -mindepth 1 -maxdepth 1 ! -name .git -exec rm -rf {} + && cp -a ../changed/. ."
@@ -54,8 +58,8 @@ _REPLACE = (
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessYard:
-    """Checkouts in workspaces of an executor; see `sites.Yard`.
+class LocalRepositories:
+    """Checkouts in workspaces of an executor; see `repositories.Repositories`.
 
     Attributes:
         repos: folder of git clones for records that bring no files; None for none.
@@ -73,76 +77,42 @@ class ProcessYard:
         folder = _folder(task, self.repos)
         return folder is not None and folder.is_dir()
 
-    def open(self, task: Task) -> AbstractAsyncContextManager[Site]:
-        """A checkout with one commit: nothing tells what became of the fault later."""
-        return self._open(task)
-
     @asynccontextmanager
-    async def _open(self, task: Task) -> AsyncIterator[Site]:
+    async def open(self, task: Task) -> AsyncIterator[Checkout]:
+        """A checkout with one commit: nothing reveals how the fault was fixed later."""
         async with self.executor.workspace("repository") as folder:
-            rooms = Rooms(folder, "/repository").made()
-            await self._lay_out(task, rooms, commit=True)
-            yield _Checkout(self, task, rooms)
+            folders = ProgramFolders.create(folder, "/repository")
+            await self.lay_out(task, folders, commit=True)
+            yield _LocalCheckout(self, task, folders)
 
-    async def tested(self, task: Task, patch: str) -> Tested:
-        """See `Yard.tested`."""
+    async def tested(self, task: Task, patch: str) -> CommandResult | None:
+        """See `Repositories.tested`."""
         data = task.data
         async with self.executor.workspace("tests") as folder:
-            rooms = Rooms(folder, "/repository").made()
-            await self._lay_out(task, rooms, commit=False)
+            folders = ProgramFolders.create(folder, "/repository")
+            await self.lay_out(task, folders, commit=False)
             (folder / "model.patch").write_bytes(patch.encode(errors="surrogateescape"))
             (folder / "tests.patch").write_bytes(data["test_patch"].encode(errors="replace"))
-            done = await rooms.run(self.executor, ("bash", "-c", _APPLY_BOTH), limit=_SETUP_SECONDS)
+            done = await folders.run(
+                self.executor, ("bash", "-c", _APPLY_BOTH), limit=SETUP_SECONDS
+            )
             if done.returncode == _NO_MODEL_PATCH:
-                return Tested(applied=False)
+                return None
             if done.returncode:
                 raise EpisodeFailed(f"the test patch of `{task.id}` cannot be applied")
-            files = [name for name in test_files(data) if (rooms.work / name).exists()]
+            files = [name for name in test_files(data) if (folders.work / name).exists()]
             command = test_command(data, str(_interpreter(task)), files)
             if "python" not in data:
                 command = ["env", _NO_PLUGINS, *command]
-            done = await rooms.run(
+            done = await folders.run(
                 self.executor, command, limit=self.limit, readable=_readable(task)
             )
-        log = rooms.told(f"{done.stdout}\n{done.stderr}")
-        return Tested(True, log, done.timed_out, done.returncode)
+        log = folders.reproducible(f"{done.stdout}\n{done.stderr}")
+        return CommandResult(log, done.returncode, done.timed_out)
 
-    async def shell(self, rooms: Rooms, task: Task, command: str, limit: float) -> Said:
-        """Run a shell command."""
-        # The environment's own programs come first, as where it is activated.
-        folder = shlex.quote(str(_interpreter(task).parent))
-        plugins = "" if "python" in task.data else _NO_PLUGINS
-        done = await rooms.run(
-            self.executor,
-            _SHELL,
-            stdin=f'export PATH={folder}:"$PATH" {plugins}\n{command}',
-            limit=limit,
-            readable=_readable(task),
-        )
-        said = "\n".join(part.rstrip("\n") for part in (done.stdout, done.stderr) if part.strip())
-        return Said(rooms.told(said), done.returncode, done.timed_out)
-
-    async def changed(self, task: Task, work: Path) -> Changes:
-        """How a folder differs from the repository, found where its programs never wrote."""
-        async with self.executor.workspace("difference") as folder:
-            rooms = Rooms(folder).made()
-            (folder / "exclude").write_text("\n".join(NOISE), encoding="utf-8")
-            (folder / "changed").mkdir()
-            await asyncio.to_thread(_copy, work, folder / "changed")
-            script = (
-                f"{_REPLACE} && git add -A . && {_DIFF} --name-only -z HEAD > ../paths"
-                f" && {_DIFF} --binary HEAD > ../patch"
-            )
-            await self._lay_out(task, rooms, commit=True, then=script)
-            patch = plain_bytes(folder / "patch", 4 * LARGEST_PATCH)
-            paths = (folder / "paths").read_bytes()
-        if patch is None:
-            return Changes("x" * (LARGEST_PATCH + 1), ())
-        names = tuple(os.fsdecode(name) for name in paths.split(b"\0") if name)
-        # Not every file is UTF-8; a patch must keep its bytes.
-        return Changes(patch.decode(errors="surrogateescape"), names)
-
-    async def _lay_out(self, task: Task, rooms: Rooms, *, commit: bool, then: str = "") -> None:
+    async def lay_out(
+        self, task: Task, folders: ProgramFolders, *, commit: bool, then: str = ""
+    ) -> None:
         """Fill the working folder with the repository as it was.
 
         Args:
@@ -152,50 +122,70 @@ class ProcessYard:
         steps = [step for step in (_COMMIT if commit else "", then) if step]
         clone = None if files is not None else _clone(task, self.repos)
         if files is not None:
-            await asyncio.to_thread(_write, rooms.work, files)
+            await asyncio.to_thread(_write, folders.work, files)
         else:
             where = shlex.quote(str(clone)), shlex.quote(task.data["base_commit"] or "HEAD")
             steps.insert(0, _EXPORT.format(clone=where[0], commit=where[1]))
         if steps:
+            script = ("bash", "-c", " && ".join(steps))
             readable = [clone] if clone else []
-            await self._must(rooms, " && ".join(steps), "no checkout can be made", readable)
-
-    async def _must(
-        self, rooms: Rooms, script: str, what: str, readable: Sequence[Path] = ()
-    ) -> None:
-        done = await rooms.run(
-            self.executor, ("bash", "-c", script), limit=_SETUP_SECONDS, readable=readable
-        )
-        if done.returncode:
-            said = " ".join((done.stderr or done.stdout).split())[-300:]
-            raise EpisodeFailed(f"{what}: {said}")
+            done = await folders.run(self.executor, script, limit=SETUP_SECONDS, readable=readable)
+            require_success(done, "no checkout can be made")
 
 
 @dataclass(frozen=True, slots=True)
-class _Checkout:
-    """See `sites.Site`."""
+class _LocalCheckout:
+    """See `repositories.Checkout`."""
 
-    yard: ProcessYard
+    repositories: LocalRepositories
     task: Task
-    rooms: Rooms
+    folders: ProgramFolders
 
-    async def run(self, command: str, limit: float) -> Said:
-        return await self.yard.shell(self.rooms, self.task, command, limit)
+    async def run(self, command: str, limit: float) -> CommandResult:
+        # The environment's own programs come first, as where it is activated.
+        folder = shlex.quote(str(_interpreter(self.task).parent))
+        plugins = "" if "python" in self.task.data else _NO_PLUGINS
+        done = await self.folders.run(
+            self.repositories.executor,
+            _SHELL,
+            stdin=f'export PATH={folder}:"$PATH" {plugins}\n{command}',
+            limit=limit,
+            readable=_readable(self.task),
+        )
+        text = self.folders.reproducible(output(done))
+        return CommandResult(text, done.returncode, done.timed_out)
 
     async def read(self, name: str) -> str:
-        return await asyncio.to_thread(read_text, self.rooms.work, name, _LARGEST_FILE)
+        return await asyncio.to_thread(read_text, self.folders.work, name, _LARGEST_FILE)
 
     async def write(self, name: str, text: str) -> None:
-        await asyncio.to_thread(write_text, self.rooms.work, name, text)
+        await asyncio.to_thread(write_text, self.folders.work, name, text)
 
     async def changes(self) -> Changes:
-        inside(self.rooms.work, ".")
-        return await self.yard.changed(self.task, self.rooms.work)
+        """Found in a fresh checkout, where the target's programs never wrote."""
+        work = inside(self.folders.work, ".")
+        async with self.repositories.executor.workspace("difference") as folder:
+            (folder / "exclude").write_text("\n".join(NOISE), encoding="utf-8")
+            (folder / "changed").mkdir()
+            await asyncio.to_thread(_copy, work, folder / "changed")
+            script = (
+                f"{_REPLACE} && git add -A . && {DIFF} --name-only -z HEAD > ../paths"
+                f" && {DIFF} --binary HEAD > ../patch"
+            )
+            fresh = ProgramFolders.create(folder)
+            await self.repositories.lay_out(self.task, fresh, commit=True, then=script)
+            patch = read_unlinked(folder / "patch", 4 * LARGEST_PATCH)
+            paths = read_unlinked(folder / "paths", 4 * LARGEST_PATCH) or b""
+        if patch is None:
+            return Changes("x" * (LARGEST_PATCH + 1), ())
+        names = tuple(os.fsdecode(name) for name in paths.split(b"\0") if name)
+        # Not every file is UTF-8; a patch must keep its bytes.
+        return Changes(patch.decode(errors="surrogateescape"), names)
 
 
 def _interpreter(task: Task) -> Path:
     """The Python of an instance's environment; this program's own where none is named."""
-    return Path(task.data.get("python") or python())
+    return Path(task.data.get("python") or sys.executable)
 
 
 def _readable(task: Task) -> frozenset[Path]:

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from skillopt_cli.benchmarks.confined import printable
-from skillopt_cli.benchmarks.programs import clipped
-from skillopt_cli.benchmarks.swebench.sites import Site
-from skillopt_cli.benchmarks.toolbox import Offer, ToolFault
+from skillopt_cli.benchmarks.kit.programs import clipped
+from skillopt_cli.benchmarks.kit.tools import Offer, ToolFault
+from skillopt_cli.benchmarks.kit.working_files import printable
+from skillopt_cli.benchmarks.swebench.repositories import Checkout
 from skillopt_cli.core.episode import ToolResult
 
 _OUTPUT_LENGTH = 10_000
@@ -46,10 +46,10 @@ class Replacement(BaseModel):
 
 
 class Tools:
-    """Carries out tool calls on a site; without one, only describes them."""
+    """Carries out tool calls on a checkout; without one, only describes them."""
 
-    def __init__(self, site: Site | None = None, limit: float = 60.0) -> None:
-        self._at = site
+    def __init__(self, checkout: Checkout | None = None, limit: float = 60.0) -> None:
+        self._given = checkout
         self._limit = limit
 
     @property
@@ -63,13 +63,13 @@ class Tools:
         )
 
     @property
-    def _site(self) -> Site:
-        if self._at is None:
+    def _checkout(self) -> Checkout:
+        if self._given is None:
             raise ToolFault("There is no repository.")
-        return self._at
+        return self._given
 
     async def _run(self, arguments: Command) -> ToolResult:
-        said = await self._site.run(arguments.command, self._limit)
+        said = await self._checkout.run(arguments.command, self._limit)
         parts = [clipped(said.text, _OUTPUT_LENGTH) or "(no output)"]
         if said.late:
             parts.append(f"(killed after {self._limit:g} seconds)")
@@ -78,7 +78,7 @@ class Tools:
         return ToolResult("\n".join(parts), failed=said.late or said.code != 0)
 
     async def _read(self, arguments: Lines) -> str:
-        text = printable(await self._site.read(arguments.path))
+        text = printable(await self._checkout.read(arguments.path))
         lines = text.removesuffix("\n").split("\n") if text else []
         last = min(arguments.last or len(lines), len(lines), arguments.first + _LINES - 1)
         chosen = lines[arguments.first - 1 : last]
@@ -89,13 +89,13 @@ class Tools:
         return f"{clipped(numbered, 2 * _OUTPUT_LENGTH)}\n({left} more lines)" if left else numbered
 
     async def _write(self, arguments: NewFile) -> str:
-        await self._site.write(arguments.path, arguments.content)
+        await self._checkout.write(arguments.path, arguments.content)
         return f"{arguments.path} is written."
 
     async def _edit(self, arguments: Replacement) -> str:
-        text = await self._site.read(arguments.path)
+        text = await self._checkout.read(arguments.path)
         times = text.count(arguments.old)
         if times != 1:
             raise ToolFault(f"The old text stands {times} times in {arguments.path}, not once.")
-        await self._site.write(arguments.path, text.replace(arguments.old, arguments.new))
+        await self._checkout.write(arguments.path, text.replace(arguments.old, arguments.new))
         return f"{arguments.path} is changed."

@@ -26,9 +26,12 @@ from skillopt_cli.core.events.epoch import (
 )
 from skillopt_cli.core.events.measured import (
     BaselineMeasured,
+    BlockTried,
     CheckpointSaved,
     Means,
+    SkillPruned,
     TestMeasured,
+    VerdictReached,
 )
 from skillopt_cli.core.events.run import (
     DriftAllowed,
@@ -46,15 +49,23 @@ from skillopt_cli.core.events.step import (
     CandidateMade,
     EditsChosen,
     EditsMerged,
+    EditsVerified,
     GateDecided,
     LearningRateChosen,
+    PassingChecked,
     PatchesProposed,
     StepSkipped,
     StepStarted,
 )
 from skillopt_cli.core.events.work import (
+    ATTEMPTING,
     BUDGET,
+    CACHE,
+    CLUSTER,
     CONTROL,
+    OUTAGE,
+    REPLY,
+    SECRETS,
     BudgetSpent,
     CallFailed,
     CallMade,
@@ -71,11 +82,18 @@ from skillopt_cli.core.events.work import (
 )
 
 __all__ = [
+    "ATTEMPTING",
     "BUDGET",
+    "CACHE",
+    "CLUSTER",
     "CONTROL",
+    "OUTAGE",
+    "REPLY",
+    "SECRETS",
     "AppendixWritten",
     "BaselineMeasured",
     "BatchScored",
+    "BlockTried",
     "BudgetSpent",
     "CallFailed",
     "CallMade",
@@ -87,6 +105,7 @@ __all__ = [
     "EditVetoed",
     "EditsChosen",
     "EditsMerged",
+    "EditsVerified",
     "EpochCompared",
     "GateDecided",
     "HintGiven",
@@ -97,6 +116,7 @@ __all__ = [
     "MemoryWritten",
     "PaceChanged",
     "ParameterRefused",
+    "PassingChecked",
     "PatchesProposed",
     "PauseDropped",
     "PausePlanned",
@@ -110,6 +130,7 @@ __all__ = [
     "RunPaused",
     "RunStarted",
     "SettingChanged",
+    "SkillPruned",
     "SlowUpdateAction",
     "SlowUpdateDecided",
     "StageFinished",
@@ -122,6 +143,7 @@ __all__ = [
     "StoppedEarly",
     "SubscriberDropped",
     "TestMeasured",
+    "VerdictReached",
 ]
 
 RunEvent = (
@@ -145,6 +167,8 @@ RunEvent = (
     | EditsMerged
     | LearningRateChosen
     | EditsChosen
+    | EditsVerified
+    | PassingChecked
     | AppendixWritten
     | CandidateMade
     | StepSkipped
@@ -153,7 +177,9 @@ RunEvent = (
     | SlowUpdateDecided
     | MemoryWritten
     | CheckpointSaved
+    | SkillPruned
     | TestMeasured
+    | VerdictReached
     | Degraded
     | StoppedEarly
     | PausePlanned

@@ -1,4 +1,4 @@
-"""Facts about what a person asked of a run at work. Who it was is not known, so it is not said."""
+"""Facts about what a person asked of a run at work; who it was is not known."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SettingChanged:
 
     Attributes:
         key: such as "run.max_usd".
-        before, value: None stands for a cap that is not set.
+        before, value: None for a cap that is not set.
     """
 
     key: str

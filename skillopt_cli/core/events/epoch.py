@@ -41,7 +41,9 @@ class SlowUpdateDecided:
     """What an epoch's end did to the guidance region, and the score of the text it made.
 
     Attributes:
-        decision: the gate's, when `slow_update_gate_with_selection` asks it.
+        action: `inject_placeholder` at the end of the first epoch, which has none before it.
+        decision: None where no text was measured, and in logs of versions that recorded only what
+            the gate decided.
         hard, soft: means of the new text, None when it was not measured in full.
     """
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from skillopt_cli.core.run_verdict import RunVerdict
+
 
 @dataclass(frozen=True, slots=True)
 class BaselineMeasured:
@@ -36,6 +38,8 @@ class CheckpointSaved:
     Attributes:
         current_score, best_score: under the gate metric.
         current_step, best_step: the step each text comes from, 0 for the seed.
+        current_epoch, best_epoch: the epoch whose end made the text; 0 where a step's candidate is
+            the text, and in logs of versions that did not record it.
         chars: length of the current skill.
     """
 
@@ -47,7 +51,53 @@ class CheckpointSaved:
     chars: int
     current: Means | None = None
     best: Means | None = None
+    current_epoch: int = 0
+    best_epoch: int = 0
     kind: Literal["checkpoint_saved"] = "checkpoint_saved"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTried:
+    """The measurement of a skill without one of its blocks.
+
+    Attributes:
+        block: section, item or paragraph.
+        line: the block's first line.
+        chars: what its removal takes from the text.
+        removed: whether it was left out; else it was kept, because of `reason`.
+        gain: of the text without it, on the tasks that both texts have a score for; None where that
+            text was not measured.
+        fixed, broke: tasks that its removal won and lost.
+    """
+
+    block: str
+    line: str
+    chars: int
+    removed: bool
+    reason: str = ""
+    gain: float | None = None
+    fixed: tuple[str, ...] = ()
+    broke: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SkillPruned:
+    """Blocks were removed from a skill, those whose removal was not measured as worse.
+
+    Attributes:
+        before, after: scores under the gate metric.
+        chars_before, chars: lengths of the text.
+        blocks: those that were tried, in order.
+    """
+
+    digest_before: str
+    digest: str
+    before: float | None
+    after: float | None
+    chars_before: int
+    chars: int
+    blocks: tuple[BlockTried, ...] = ()
+    kind: Literal["skill_pruned"] = "skill_pruned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +113,11 @@ class TestMeasured:
     kind: Literal["test_measured"] = "test_measured"
 
     __test__ = False
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictReached:
+    """The best skill was compared with the seed on tasks that no step used."""
+
+    verdict: RunVerdict
+    kind: Literal["verdict_reached"] = "verdict_reached"

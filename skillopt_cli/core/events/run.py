@@ -17,7 +17,7 @@ class Limits:
         workers: attempts in flight.
         analyst_workers: optimizer calls in flight; 0 where no optimizer is asked.
         max_concurrency: calls in flight per provider.
-        caps: by name (max_usd, max_calls, ...) in the unit the name says; only those that are set.
+        caps: by name (max_usd, max_calls, ...) in the unit of the name; only those that are set.
     """
 
     workers: int
@@ -31,13 +31,13 @@ class RunStarted:
     """A process began, or took up, a run with `done` steps recorded.
 
     Attributes:
-        recorded: where the run stands by its checkpoint, which the process before may not have
+        recorded: progress by the run's checkpoint, which the process before may not have
             lived to state; None at the beginning.
-        limits: None in logs of versions that did not tell them.
+        limits: None in logs of versions that did not record them.
         optimizer: "none" in an evaluation, which asks none.
-        judge: "" where the benchmark needs none, and in logs of versions that did not tell it.
+        judge: "" where the benchmark needs none, and in logs of versions that did not record it.
         skill: where the skill lies that an evaluation measures, "" for an empty one; None in a
-            training, and in logs of versions that did not tell it.
+            training, and in logs of versions that did not record it.
         skill_title: its first line.
     """
 
@@ -63,7 +63,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class DriftAllowed:
-    """A resume went on under changed conditions, by the user's wish."""
+    """A resume went on under changed conditions, as the user asked."""
 
     changes: tuple[str, ...]
     kind: Literal["drift_allowed"] = "drift_allowed"
@@ -102,12 +102,13 @@ class StoppedEarly:
 
 @dataclass(frozen=True, slots=True)
 class RunFinished:
-    """The run ended as planned."""
+    """The run ended as planned. `best_epoch` is as in `CheckpointSaved`."""
 
     done: int
     best_step: int
     best_score: float | None
     exit_code: int
+    best_epoch: int = 0
     kind: Literal["run_finished"] = "run_finished"
 
 

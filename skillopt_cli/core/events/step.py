@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit, EditOutcome
+from skillopt_cli.core.edit_counts import EditCounts
+from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit, EditOutcome, Trial
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.core.plan import RateControl
 
@@ -40,22 +41,30 @@ class BatchScored:
 
 @dataclass(frozen=True, slots=True)
 class PatchesProposed:
-    """Analysts answered: `patches` usable of `asked`, `edits` in all."""
+    """Analysts answered: `patches` usable of `asked`, `edits` in all.
+
+    Attributes:
+        round: the step's round of analysis, from 1.
+        unknown_tasks: task ids that edits named although their analyst was not shown them.
+    """
 
     step: int
     asked: int
     failure_patches: int
     success_patches: int
     edits: int
+    round: int = 1
+    unknown_tasks: int = 0
     kind: Literal["patches_proposed"] = "patches_proposed"
 
 
 @dataclass(frozen=True, slots=True)
 class EditsMerged:
-    """The patches became one."""
+    """The patches of a round became one."""
 
     step: int
     edits: int
+    round: int = 1
     kind: Literal["edits_merged"] = "edits_merged"
 
 
@@ -97,12 +106,48 @@ class LearningRateChosen:
 
 @dataclass(frozen=True, slots=True)
 class EditsChosen:
-    """The edits that go into the candidate, and those that fell to the budget."""
+    """The edits a round chose for the candidate, and those that fell to the budget."""
 
     step: int
     chosen: tuple[Edit, ...]
     dropped: tuple[Edit, ...]
+    round: int = 1
     kind: Literal["edits_chosen"] = "edits_chosen"
+
+
+@dataclass(frozen=True, slots=True)
+class EditsVerified:
+    """The chosen edits of a round were tried on the failed tasks they are written for.
+
+    Attributes:
+        trials: one per edit that was tried, in the order of their ranks.
+        kept: how many of the round's edits go into the candidate.
+    """
+
+    step: int
+    round: int
+    trials: tuple[Trial, ...]
+    kept: int
+    kind: Literal["edits_verified"] = "edits_verified"
+
+
+@dataclass(frozen=True, slots=True)
+class PassingChecked:
+    """The kept edits were tried on the tasks of the step that were solved without them.
+
+    Attributes:
+        checked: tasks with a score.
+        broke: those that fail with the edits.
+        noise: those of them that no single edit explains.
+        removed: edits that were left out because they break one.
+    """
+
+    step: int
+    checked: int
+    broke: tuple[str, ...]
+    noise: tuple[str, ...]
+    removed: tuple[Edit, ...]
+    kind: Literal["passing_checked"] = "passing_checked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +171,10 @@ class AppendixWritten:
 
 @dataclass(frozen=True, slots=True)
 class CandidateMade:
-    """The edits were applied, or the text written anew; every edit has an outcome.
+    """The edits were applied, or the text rewritten; every edit has an outcome.
 
     Attributes:
-        changes: what a rewrite says it changed.
+        changes: what a rewrite claims to have changed.
         refused: why the proposal was refused as a whole, empty when it was not.
     """
 
@@ -152,10 +197,16 @@ class CandidateMade:
 
 @dataclass(frozen=True, slots=True)
 class StepSkipped:
-    """The step ended without a candidate worth measuring."""
+    """The step ended without a candidate worth measuring.
+
+    Attributes:
+        counts: what the reason follows from; None in logs of versions that did not record it, and
+            where a proposal was refused as a whole.
+    """
 
     step: int
     reason: str
+    counts: EditCounts | None = None
     kind: Literal["step_skipped"] = "step_skipped"
 
 

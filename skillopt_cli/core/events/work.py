@@ -13,12 +13,25 @@ StageName = Literal[
     "reflect",
     "aggregate",
     "select",
+    "verify",
+    "check",
     "update",
     "measure",
     "slow_update",
     "meta_skill",
+    "prune",
     "test",
 ]
+ATTEMPTING: tuple[StageName, ...] = (
+    "rollout",
+    "verify",
+    "check",
+    "measure",
+    "slow_update",
+    "prune",
+    "test",
+)
+"""Stages in which the target attempts tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +99,11 @@ class CallMade:
 
 @dataclass(frozen=True, slots=True)
 class CallFailed:
-    """One try of a model call came to nothing.
+    """One try of a model call failed.
 
     Attributes:
         error: name of the error's class, such as "RateLimited".
-        usage: what it cost all the same; None for nothing, as far as the service said.
+        usage: what it cost all the same; None for nothing, as far as the service reported.
         usd: the price of that usage.
     """
 
@@ -104,7 +117,7 @@ class CallFailed:
 
 @dataclass(frozen=True, slots=True)
 class CallRetried:
-    """A model call failed in a way another try may mend, and will be tried again."""
+    """A model call failed in a way another try may overcome, and will be tried again."""
 
     role: Role
     stage: str
@@ -123,6 +136,10 @@ class ParameterRefused:
     kind: Literal["parameter_refused"] = "parameter_refused"
 
 
+OUTAGE = "outage"
+"""`PaceChanged.reason` begins with it while a service answers nothing but failures."""
+
+
 @dataclass(frozen=True, slots=True)
 class PaceChanged:
     """The calls to a model were slowed down, or may be faster again.
@@ -131,7 +148,7 @@ class PaceChanged:
         provider: backend and address.
         in_flight: most calls at a time from now on.
         per_minute: most calls begun per minute from now on; None while nothing limits them.
-        reason: what the service said or did.
+        reason: the service's message or behaviour; begins with `OUTAGE` during an outage.
     """
 
     provider: str
@@ -144,7 +161,7 @@ class PaceChanged:
 
 @dataclass(frozen=True, slots=True)
 class BudgetSpent:
-    """A mark of a cap was passed: `spent` of `limit`, in the unit the cap's name says.
+    """A mark of a cap was passed: `spent` of `limit`, in the unit of the cap's name.
 
     Attributes:
         cap: such as "max_usd".
@@ -160,7 +177,7 @@ class BudgetSpent:
 
 @dataclass(frozen=True, slots=True)
 class JudgedTwice:
-    """An answer was judged a second time, to tell how steady the judge is; the first counts.
+    """An answer was judged a second time, to measure how steady the judge is; the first counts.
 
     Attributes:
         stage: what the attempt was for.
@@ -175,9 +192,17 @@ class JudgedTwice:
 
 
 BUDGET = "budget"
-"""`Degraded.where` of what is said of caps."""
+"""`Degraded.where` for caps."""
+CACHE = "cache"
+"""`Degraded.where` for the shared cache."""
+CLUSTER = "cluster"
+"""`Degraded.where` for workers of a cluster that were lost, or work in a weaker way."""
 CONTROL = "control"
-"""`Degraded.where` of what is said of steering."""
+"""`Degraded.where` for steering."""
+SECRETS = "secrets"
+"""`Degraded.where` for what was hidden."""
+REPLY = "replies"
+"""`Degraded.where` ends with it for what is left out of a role's replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,5 +215,6 @@ class Degraded:
 
     @property
     def of_step(self) -> bool:
-        """Whether it is about the step under way; budget and control are the run's."""
-        return self.where not in (BUDGET, CONTROL)
+        """Whether it is about the step under way, and not about the run, as these places are."""
+        of_run = (BUDGET, CACHE, CLUSTER, CONTROL, SECRETS)
+        return self.where not in of_run and not self.where.endswith(REPLY)

@@ -1,21 +1,21 @@
-// The page works without this file; with it, open pages follow their run.
+// Live updates; the page also works without this script.
 //
-// The server says that there is something new, the page is fetched anew, and the parts that differ
-// are put in place of the old ones. What a person typed, opened or looks at stays.
+// When the server announces a change, the script fetches the page and replaces the parts that
+// differ. Typed text, opened sections, focus and scroll positions stay.
 
-const PAUSE = 700; // milliseconds between two fetches
-const RETRY = 3000; // between two tries to reach a server that does not answer
-const SILENCE = 40000; // without a word, after which a stream is taken for dead
-const LONGEST = 20000; // for a page to come
+const PAUSE = 250; // milliseconds between two fetches
+const RETRY = 3000; // milliseconds between two attempts to reach a server that does not answer
+const SILENCE = 40000; // milliseconds without an event, after which a stream counts as lost
+const LONGEST = 20000; // timeout of a fetch in milliseconds
 const body = document.body;
 let source = null;
 let silence = 0;
 let fetching = false;
 let again = false;
-let heard = new Date();
+let updated = new Date();
 
-// A page that nobody looks at follows nothing: a browser has few lines to one server, and pages in
-// the back would take all of them.
+// Hidden pages close their stream: a browser has few connections to one server, and background tabs
+// would occupy all of them.
 function follow() {
   const news = body.dataset.news;
   if (!news || document.hidden) {
@@ -25,9 +25,9 @@ function follow() {
     address.searchParams.set("from", body.dataset.version);
     source = new EventSource(address);
     source.addEventListener("changed", refresh);
-    for (const sign of ["open", "changed", "alive"]) source.addEventListener(sign, hear);
-    source.addEventListener("error", reach);
-    hear();
+    for (const kind of ["open", "changed", "alive"]) source.addEventListener(kind, received);
+    source.addEventListener("error", reconnect);
+    received();
   }
 }
 
@@ -37,19 +37,19 @@ function leave() {
   source = null;
 }
 
-function hear() {
-  heard = new Date();
+function received() {
+  updated = new Date();
   clearTimeout(silence);
-  silence = setTimeout(reach, SILENCE);
+  silence = setTimeout(reconnect, SILENCE);
 }
 
-function reach() {
+function reconnect() {
   leave();
   refresh();
 }
 
-// A page in the back may have missed something, and a run that nobody works on sends no news.
-function comeBack() {
+// A hidden page may have missed a change, and a run without a process sends no events.
+function catchUp() {
   if ("news" in body.dataset || "still" in body.dataset) refresh();
 }
 
@@ -59,22 +59,22 @@ async function refresh() {
   fetching = true;
   while (again) {
     again = false;
-    const fault = await taken();
-    tellLost(fault);
+    const fault = await update();
+    showLost(fault);
     again ||= fault !== "" && !document.hidden;
     await new Promise((done) => setTimeout(done, fault ? RETRY : PAUSE));
   }
   fetching = false;
 }
 
-// Fetch the page and put what is new in place. Returns why that was not possible.
-async function taken() {
+// Fetch the page and replace the changed parts. Returns the error, or "".
+async function update() {
   try {
     const signal = AbortSignal.timeout(LONGEST);
     const answer = await fetch(location.href, { headers: { accept: "text/html" }, signal });
     const text = await answer.text();
-    if (!(answer.headers.get("content-type") ?? "").startsWith("text/html")) return `The server of this page says: ${text.trim()}`;
-    heard = new Date();
+    if (!(answer.headers.get("content-type") ?? "").startsWith("text/html")) return `The server of this page answers: ${text.trim()}`;
+    updated = new Date();
     const parsed = new DOMParser().parseFromString(text, "text/html");
     if (answer.ok) exchange(parsed);
     else put(document.querySelector("main"), parsed.querySelector("main"));
@@ -82,7 +82,7 @@ async function taken() {
       if (key in parsed.body.dataset) body.dataset[key] = parsed.body.dataset[key];
       else delete body.dataset[key];
     }
-    // What is wrong with it may be mended when somebody looks again.
+    // An error page is fetched again when the window gets the focus.
     if (!answer.ok) body.dataset.still = "";
     follow();
     return "";
@@ -91,9 +91,10 @@ async function taken() {
   }
 }
 
-function tellLost(fault) {
+function showLost(fault) {
   const place = document.getElementById("lost");
-  const then = fault && `${fault} All below is as it was at ${heard.toLocaleTimeString()}; the page goes on by itself once the server is back.`;
+  document.body.classList.toggle("lost", fault !== "");
+  const then = fault && `Connection lost. ${fault} The content below is from ${updated.toLocaleTimeString()}; the page updates itself once the server is back.`;
   if (place.textContent !== then) place.textContent = then;
 }
 
@@ -113,10 +114,10 @@ function partsOf(page) {
   return [...page.querySelectorAll("[data-part]")].map((part) => part.id).join(" ");
 }
 
-// A part in which somebody types or has chosen something is left alone until they are done.
+// A part with typed or selected input is not replaced until the input is gone; ticks are kept.
 function isUsed(part) {
   const inputs = [...part.querySelectorAll("input, textarea, select")];
-  return inputs.some((input) => input.checked || isTyped(input) || (input === document.activeElement && input.type !== "checkbox"));
+  return inputs.some((input) => input.type !== "checkbox" && (isTyped(input) || input === document.activeElement));
 }
 
 function isTyped(input) {
@@ -125,21 +126,45 @@ function isTyped(input) {
 }
 
 function put(old, now) {
+  const ticked = new Set([...old.querySelectorAll("input:checked")].map((one) => one.value));
   const opened = new Set([...old.querySelectorAll("details[open][id]")].map((one) => one.id));
-  const focused = old.contains(document.activeElement) ? signOf(document.activeElement) : null;
+  const focused = old.contains(document.activeElement) ? keyOf(document.activeElement) : null;
   const scrolled = [...old.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
   old.replaceChildren(...[...now.childNodes].map((node) => document.importNode(node, true)));
+  for (const one of old.querySelectorAll("input[type=checkbox]")) one.checked = ticked.has(one.value);
   for (const one of old.querySelectorAll("details[id]")) one.open ||= opened.has(one.id);
   old.querySelectorAll(".scroll").forEach((one, i) => (one.scrollLeft = scrolled[i] ?? 0));
-  if (focused) [...old.querySelectorAll("a, button, summary, [tabindex]")].find((one) => signOf(one) === focused)?.focus();
+  if (focused) [...old.querySelectorAll("a, button, summary, [tabindex]")].find((one) => keyOf(one) === focused)?.focus();
 }
 
-function signOf(element) {
-  return `${element.tagName} ${element.getAttribute("href") ?? ""} ${element.id} ${element.textContent.trim().slice(0, 80)}`;
+function keyOf(element) {
+  if (element.id) return element.id;
+  return `${element.tagName} ${element.getAttribute("href") ?? ""} ${element.textContent.trim().slice(0, 80)}`;
 }
 
-// A form that only tells a run something is sent without leaving the page.
-async function send(event) {
+// Searching, filtering and sorting change the address, and the page follows it.
+function list(form) {
+  const asked = [...new FormData(form)].filter(([, value]) => value);
+  history.replaceState(null, "", `${form.action}?${new URLSearchParams(asked)}`);
+  refresh();
+}
+
+function search(event) {
+  const form = event.target.closest("form[data-listing]");
+  if (form) list(form);
+}
+
+function sort(event) {
+  const link = event.target.closest("th[aria-sort] a");
+  const form = document.querySelector("form[data-listing]");
+  if (!link || !form || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  form.elements.sort.value = new URL(link.href).searchParams.get("sort") ?? "";
+  list(form);
+}
+
+// A command form is submitted without leaving the page.
+async function submit(event) {
   const form = event.target.closest("form[data-quiet]");
   if (!form) return;
   event.preventDefault();
@@ -150,30 +175,32 @@ async function send(event) {
     const answer = await fetch(form.action, { method: "POST", body: entries });
     const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (answer.ok) {
-      // The address keeps the answer, as it does for a browser without scripts.
+      // The address names the flash message, as for a browser without scripts.
       history.replaceState(null, "", answer.url);
       form.reset();
     }
     exchange(parsed);
-    // Said in any case, also where what is typed keeps the rest of the page as it is.
-    say(parsed.getElementById("said")?.childNodes ?? ["That did not work: load this page again."]);
+    // Shown in any case, also where typed input prevents the exchange of a part.
+    showMessage(parsed.getElementById("message")?.childNodes ?? ["That did not work: load this page again."]);
   } catch {
-    say(["The server of this page does not answer. What you typed is still here."]);
-    reach();
+    showMessage(["The server of this page does not answer. Your input is still here."]);
+    reconnect();
   } finally {
     form.ariaBusy = null;
   }
 }
 
-function say(what) {
-  const place = document.getElementById("said");
-  place.replaceChildren(...[...what].map((one) => (one.nodeType ? document.importNode(one, true) : one)));
+function showMessage(content) {
+  const place = document.getElementById("message");
+  place.replaceChildren(...[...content].map((one) => (one.nodeType ? document.importNode(one, true) : one)));
   place.focus();
 }
 
-document.addEventListener("submit", send);
-addEventListener("focus", () => "still" in body.dataset && comeBack());
-document.addEventListener("visibilitychange", () => (document.hidden ? leave() : comeBack()));
+document.addEventListener("submit", submit);
+document.addEventListener("input", search);
+document.addEventListener("click", sort);
+addEventListener("focus", () => "still" in body.dataset && catchUp());
+document.addEventListener("visibilitychange", () => (document.hidden ? leave() : catchUp()));
 addEventListener("pagehide", leave);
-addEventListener("pageshow", (event) => event.persisted && comeBack());
+addEventListener("pageshow", (event) => event.persisted && catchUp());
 follow();

@@ -1,1 +1,1 @@
-"""The pages, a file each: what a template is given."""
+"""The pages: each function builds the variables of a template."""

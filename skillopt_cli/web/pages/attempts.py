@@ -1,42 +1,53 @@
-"""What tasks came to: where each attempt is kept, and an attempt in full."""
+"""The attempts at a task: links to all of them, and the page of one attempt."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
 
+from skillopt_cli.charts.task_grid import STATE_WORDS
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.names import safe_name
-from skillopt_cli.ui.pictures.grid import STATE_WORDS
-from skillopt_cli.ui.rounds import Outcome, Round
-from skillopt_cli.ui.view import RunView
-from skillopt_cli.web.pages.framed import framed
-from skillopt_cli.web.places import Missing, Named
-from skillopt_cli.web.site import Page, Site, named
+from skillopt_cli.core.formatting import safe_name
+from skillopt_cli.reports.task_answers import Tried
+from skillopt_cli.reports.task_texts import NO_TEXTS, TaskTexts
+from skillopt_cli.runlog.attempt_folders import attempt_folder
+from skillopt_cli.runlog.rounds import Outcome
+from skillopt_cli.runlog.text.format import shorten
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.safe_files import read_regular
+from skillopt_cli.web.context import Page, WebContext, run_name
+from skillopt_cli.web.listing import part_of
+from skillopt_cli.web.pages.run_page import run_page
+from skillopt_cli.web.paths import NotFound, RunName
 
 _PLACE = re.compile(
-    r"(?:steps/step_\d{4,}/(?:rollout|selection)|selection|train|test(?:/\w{1,20})?"
+    r"(?:steps/step_\d{4,}/(?:rollout|selection)"
+    r"|(?:selection|train|test)(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,79})?(?:/draw_\d{1,6})?"
     r"|slow_update/epoch_\d{2,}/(?:rollout_prev|rollout_curr|(?:best/)?selection))"
 )
-"""Folders of a run that hold attempts."""
+"""Folders of a run that contain attempts."""
+_FOLDED = 90
+"""Characters shown of what is folded."""
 LONGEST = 100_000
-"""Characters shown of one text."""
+"""Limit on the characters shown of one text."""
+NEAR = 10
+"""Attempts at the same task listed below one, before it and after it."""
 _MOST_BYTES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """An attempt at a task, and where to read it.
+class AttemptLink:
+    """An attempt at a task and the file it is stored in.
 
     Attributes:
-        what: the text it was made with.
-        place: the folder in the run that holds it.
+        what: the skill it was made with.
+        place: its folder in the run folder.
     """
 
     what: str
@@ -45,105 +56,79 @@ class Tried:
 
     @property
     def state(self) -> str:
-        """What it came to, in a word."""
+        """Its result in a word."""
         return STATE_WORDS[self.outcome.state]
 
-    def url(self, name: Named) -> str:
-        """Its page."""
+    def url(self, name: RunName) -> str:
+        """The page of the attempt."""
         return address(name, self.outcome.task, self.place)
 
 
-def address(name: Named, task: str, place: str = "") -> str:
-    """The page of a task of a run, or of an attempt at it."""
+def address(name: RunName, task: str, place: str = "") -> str:
+    """The address of a task's page, or of one attempt at it."""
     query = {"task": task} | ({"in": place} if place else {})
     return f"{name.url}/attempts?{urlencode(query, errors='surrogatepass')}"
 
 
-def page(site: Site, request: Request) -> Page:
-    """An attempt, or all attempts at a task."""
-    name = named(request)
-    seen = site.runs.seen(name)
+def page(context: WebContext, request: Request) -> Page:
+    """One attempt, or the list of all attempts at a task."""
+    name = run_name(request)
+    snapshot = context.runs.snapshot(name)
     task, place = request.query_params.get("task", ""), request.query_params.get("in", "")
-    tried = list(attempts_at(seen.view, task))
+    attempts = list(attempts_at(snapshot.view, task, snapshot.texts))
     if not place:
-        if not tried and seen.whole:
-            raise Missing
-        return framed(seen, "task.html", "Tasks", f"task {task}", task=task, tried=tried)
-    document = _read(site, name, place, task)
-    others = [(one, one.place == place) for one in tried]
-    return framed(
-        seen, "attempt.html", "Tasks", f"task {task}", task=task, place=place,
-        attempt=document, others=others,
-        what=next((one.what for one in tried if one.place == place), place),
+        if not attempts and snapshot.whole:
+            raise NotFound
+        part = part_of(attempts, f"{name.url}/attempts", request.query_params)
+        return run_page(snapshot, "task.html", "Tasks", f"task {task}", task=task, part=part)
+    document = _read(context, name, place, task)
+    here = next((i for i, one in enumerate(attempts) if one.place == place), 0)
+    near = attempts[max(here - NEAR, 0) : here + NEAR + 1]
+    others = [(one, one.place == place) for one in near]
+    return run_page(
+        snapshot, "attempt.html", "Tasks", f"task {task}", task=task, place=place,
+        attempt=document, others=others, n=len(attempts), all=address(name, task),
+        expected=snapshot.texts.read([(place, task)]).get((place, task), NO_TEXTS).expected,
+        what=next((one.what for one in attempts if one.place == place), place),
     )  # fmt: skip
 
 
-def attempts_at(view: RunView, task: str) -> Iterator[Tried]:
-    """All attempts at a task that a run's facts tell of, in their order."""
+def attempts_at(view: RunView, task: str, texts: TaskTexts) -> Iterator[AttemptLink]:
+    """All attempts at a task, in the order of the log."""
     for made in view.rounds:
-        for outcome in made.outcomes:
-            if outcome.task == task:
-                what, place = where(view, made)
-                yield Tried(what, place, outcome)
+        # A million times, where a name instead of [0] would take twice as long.
+        outcomes = [outcome for chunk in made.chunks for outcome in chunk if outcome[0] == task]
+        if not outcomes:
+            continue
+        what, place = attempt_folder(view, made)
+        if len(outcomes) == 1:
+            yield AttemptLink(what, place, outcomes[0])
+            continue
+        tried = Tried(task, place, outcomes)
+        for number, one in enumerate(tried.answer(texts.read(tried.places)).attempts, 1):
+            yield AttemptLink(f"{what}, attempt {number}", one.folder, one.outcome)
 
 
-def where(view: RunView, made: Round) -> tuple[str, str]:
-    """With which text the attempts of a stage were made, and the folder that holds them."""
-    step = f"steps/step_{made.step:04d}"
-    if made.stage == "rollout":
-        return f"step {made.step}, training", f"{step}/rollout"
-    if made.stage == "test":
-        return f"test of the {made.label} skill".replace("_", " "), f"test/{made.label}"
-    if made.closing:
-        return _closing(view, made)
-    if made.step:
-        return f"candidate of step {made.step}", f"{step}/selection"
-    return "seed skill" if view.total_steps else "the skill", "selection"
-
-
-def _closing(view: RunView, made: Round) -> tuple[str, str]:
-    epoch = next((e.number for e in view.epochs if e.step == made.step), 0)
-    if not epoch:
-        plan = next((s.plan for s in view.steps if s.number == made.step), None)
-        epoch = plan.epoch if plan else 0
-    same = [r for r in view.rounds if r.closing and r.key == made.key]
-    folder = f"slow_update/epoch_{epoch:02d}"
-    if made is same[0]:
-        return f"guidance of epoch {epoch}", f"{folder}/selection"
-    return f"best skill with the guidance of epoch {epoch}", f"{folder}/best/selection"
-
-
-def _read(site: Site, name: Named, place: str, task: str) -> dict[str, Any]:
-    """The kept copy of an attempt, with long texts cut.
+def _read(context: WebContext, name: RunName, place: str, task: str) -> dict[str, Any]:
+    """Read the stored copy of an attempt and truncate long texts.
 
     Raises:
-        Missing: there is none.
+        NotFound: there is none.
         DataError: it is not a copy of an attempt.
     """
     if not _PLACE.fullmatch(place):
-        raise Missing
-    path = site.outputs.file(name, f"{place}/{safe_name(task)}.json")
+        raise NotFound
+    path = context.outputs.file(name, f"{place}/{safe_name(task)}.json")
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise ValueError("it is too large to be shown")
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_regular(path))
         return {
-            "turns": [
-                {
-                    "role": str(turn["role"]),
-                    "content": _cut(turn["content"]),
-                    "calls": [
-                        (str(call["name"]), _cut(json.dumps(call["arguments"], ensure_ascii=False)))
-                        for call in turn.get("tool_calls", ())
-                    ],
-                    "failed": bool(turn.get("failed")),
-                }
-                for turn in document["conversation"]
-            ],
+            "turns": [_turn(turn) for turn in document["conversation"]],
             "answer": _cut(document["answer"]),
             "kind": str(document["task_type"]),
-            "private": _cut(document.get("private", "")),
-            "outcome": _cut(json.dumps(document.get("outcome", {}), ensure_ascii=False, indent=2)),
+            "private": _structure(_parsed(document.get("private", ""))),
+            "outcome": _structure(document.get("outcome", {})),
             **{k: document[k] for k in ("ending", "error", "hard", "soft", "feedback", "usage")},
         }
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -152,8 +137,52 @@ def _read(site: Site, name: Named, place: str, task: str) -> dict[str, Any]:
         ) from error
 
 
+def _turn(turn: Mapping[str, Any]) -> dict[str, Any]:
+    """A turn of the conversation; a text that is folded comes with its beginning."""
+    role, content = str(turn["role"]), _cut(turn["content"])
+    return {
+        "role": role,
+        "content": content,
+        "folded": shorten(content, _FOLDED) if role in ("system", "tool") else "",
+        "calls": [
+            {
+                "name": str(call["name"]),
+                "short": shorten(json.dumps(call["arguments"], ensure_ascii=False), _FOLDED),
+                "arguments": _structure(_parsed(call["arguments"])),
+            }
+            for call in turn.get("tool_calls", ())
+        ],
+        "failed": bool(turn.get("failed")),
+    }
+
+
+def _parsed(value: object) -> object:
+    """A text that holds a JSON object or list as that; anything else as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _structure(value: object, depth: int = 4) -> object:
+    """A value of JSON for a list of terms: mappings and lists, the rest as text.
+
+    Deeper than `depth` it is JSON again.
+    """
+    if isinstance(value, Mapping) and value and depth:
+        return {_cut(key): _structure(each, depth - 1) for key, each in value.items()}
+    if isinstance(value, list) and value and depth:
+        return [_structure(each, depth - 1) for each in value]
+    if isinstance(value, str):
+        return _cut(value)
+    return "" if value in (None, {}, []) else _cut(json.dumps(value, ensure_ascii=False))
+
+
 def _cut(text: object) -> str:
-    said = str(text)
-    if len(said) <= LONGEST:
-        return said
-    return f"{said[:LONGEST]}\n[{len(said) - LONGEST:,} more characters are in the run folder]"
+    content = str(text)
+    if len(content) <= LONGEST:
+        return content
+    more = len(content) - LONGEST
+    return f"{content[:LONGEST]}\n[{more:,} more characters are in the run folder]"

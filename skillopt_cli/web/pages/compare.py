@@ -1,39 +1,98 @@
-"""Runs on the same tasks, side by side."""
+"""Several runs side by side: curves, scores, paired test, settings and tasks that differ."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 from starlette.requests import Request
 
 from skillopt_cli.core.errors import UsageError
-from skillopt_cli.ui.report import Reported, apart, labels_of, side_by_side
-from skillopt_cli.web.places import Missing, Named
-from skillopt_cli.web.site import Page, Site
+from skillopt_cli.core.formatting import count
+from skillopt_cli.core.task import Split
+from skillopt_cli.reports.run.comparison import side_by_side
+from skillopt_cli.reports.run.subject import Subject, labels_of, setting_differences
+from skillopt_cli.reports.split_ledger import split_ledger
+from skillopt_cli.reports.task_table import TaskRow
+from skillopt_cli.runlog.text.format import shorten
+from skillopt_cli.web.chart_options import overlaid_chart
+from skillopt_cli.web.context import Page, WebContext
+from skillopt_cli.web.pages.attempts import address
+from skillopt_cli.web.pages.tasks import LONGEST, answer_cell, last_section
+from skillopt_cli.web.paths import NotFound, RunName
+from skillopt_cli.web.runs import RunSnapshot
 
 MOST = 8
-"""Runs on one page."""
+"""Limit on the runs of a comparison."""
+SPLITS: tuple[Split, ...] = ("test", "selection")
 
 
-def page(site: Site, request: Request) -> Page:
-    """Scores, decisions and differing settings of the runs named by `?run=BENCHMARK/ID`."""
+def page(context: WebContext, request: Request) -> Page:
+    """The runs named by `?run=BENCHMARK/ID`."""
     keys = list(dict.fromkeys(request.query_params.getlist("run")))
     if not 2 <= len(keys) <= MOST:
-        raise UsageError(f"{len(keys)} runs are ticked", f"tick two to {MOST} in the list of runs")
-    seen = [site.runs.seen(_name(key)) for key in keys]
-    if unread := [one for one in seen if not one.whole]:
+        raise UsageError(
+            f"{count(len(keys), 'run')} ticked", f"tick two to {MOST} in the list of runs"
+        )
+    snapshots = [context.runs.snapshot(_parsed(key)) for key in keys]
+    if unread := [one for one in snapshots if not one.whole]:
         raise UsageError(
             f"the log of {unread[0].name.key} is still being read", "try again in a moment"
         )
-    folders = [one.folder for one in seen]
+    folders = [one.folder for one in snapshots]
     labels = labels_of(folders)
-    reported = [Reported(label, one.view) for label, one in zip(labels, seen, strict=True)]
-    told = side_by_side(reported, apart(labels, folders), illustrated=True)
-    # The first heading is the page's.
-    blocks = list(told)[1:]
-    return Page("compare.html", {"names": [one.name for one in seen], "blocks": blocks})
+    ledger = split_ledger(folders[0])
+    reported = [
+        Subject(label, one.view, ledger) for label, one in zip(labels, snapshots, strict=True)
+    ]
+    # Without the first heading: the page has its own.
+    _, *blocks = side_by_side(reported, setting_differences(labels, folders))
+    trained = [
+        (label, one.view)
+        for label, one in zip(labels, snapshots, strict=True)
+        if one.view.baseline is not None and one.view.total_steps
+    ]
+    variables = {
+        "names": [one.name for one in snapshots],
+        "labels": labels,
+        "chart": overlaid_chart(trained) if trained else None,
+        "blocks": blocks,
+        "tasks": {split: _differing(snapshots, split) for split in SPLITS},
+    }
+    return Page("compare.html", variables)
 
 
-def _name(key: str) -> Named:
+def _parsed(key: str) -> RunName:
     benchmark, slash, run = key.partition("/")
     if not slash:
-        raise Missing
-    return Named(benchmark, run)
+        raise NotFound
+    return RunName(benchmark, run)
+
+
+def _differing(snapshots: Sequence[RunSnapshot], split: Split) -> list[dict[str, Any]]:
+    """The tasks of a split whose result with the last skill is not the same in all runs."""
+    tables = [{row.task: row for row in one.tasks(split).rows} for one in snapshots]
+    found = []
+    for task in dict.fromkeys(task for table in tables for task in table):
+        rows = [table.get(task) for table in tables]
+        states = {row.last.outcome.state for row in rows if row and row.last}
+        if len(states) > 1:
+            found.append(_cells(task, rows, snapshots))
+    return found
+
+
+def _cells(
+    task: str, rows: Sequence[TaskRow | None], snapshots: Sequence[RunSnapshot]
+) -> dict[str, Any]:
+    about = next(row for row in rows if row)
+    return {
+        "task": task,
+        "question": shorten(last_section(about.question), LONGEST),
+        "expected": shorten(" or ".join(about.expected), LONGEST),
+        "answers": [
+            (answer_cell(row.last), address(one.name, task, row.last.folder))
+            if row and row.last
+            else None
+            for row, one in zip(rows, snapshots, strict=True)
+        ],
+    }

@@ -2,33 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 from starlette.requests import Request
 
-from skillopt_cli.ui.listing import Row, in_order, selection_cell, steps_cell, test_cell
+from skillopt_cli.runlog.text.run_list import (
+    Row,
+    in_order,
+    selection_cell,
+    steps_cell,
+    test_cell,
+)
+from skillopt_cli.web.context import Page, WebContext
+from skillopt_cli.web.listing import Key, Listing
 from skillopt_cli.web.live import version_of_list
-from skillopt_cli.web.places import Named
-from skillopt_cli.web.site import Page, Site
+from skillopt_cli.web.paths import RunName
+from skillopt_cli.web.run_notes import read_notes
+
+FILTERS: Mapping[str, Callable[[Row], Sequence[str]]] = {
+    "benchmark": lambda row: (row["name"].benchmark,),
+    "model": lambda row: (row["target"] or "",),
+    "status": lambda row: (row["status"],),
+    "tag": lambda row: row["notes"].tags,
+}
+KEYS: Mapping[str, Key[Row]] = {
+    "run": lambda row: row["name"].key,
+    "status": itemgetter("status"),
+    "steps": itemgetter("total_steps"),
+    "selection": itemgetter("best_selection_hard"),
+    "test": lambda row: row["evaluated"][0]["hard"] if row["evaluated"] else row["test_hard"],
+    "updated": itemgetter("updated"),
+}
 
 
-def page(site: Site, request: Request) -> Page:
-    """All runs, the latest first."""
-    found = site.runs.rows()
+def page(context: WebContext, request: Request) -> Page:
+    """The runs that are asked for, the latest first."""
+    found = context.runs.rows()
     rows = [
         {
             **row,
-            "name": _name(row),
-            "steps": steps_cell(row),
-            "selection": selection_cell(row),
-            "test": test_cell(row),
+            "name": RunName(*Path(row["folder"]).parts[-2:]),
+            "notes": read_notes(Path(row["folder"])),
         }
-        for row in reversed(in_order(found, "time"))
+        for row in reversed(in_order(found, "updated"))
     ]
-    news = {"url": "/live", "version": version_of_list(found)}
-    return Page("index.html", {"rows": rows, "news": news, "root": str(site.outputs.root)})
+    listing = Listing.of("/", request.query_params, FILTERS)
+    chosen = listing.chosen(rows, _text, FILTERS, KEYS)
+    choices = {
+        name: sorted({value for row in rows for value in values(row) if value})
+        for name, values in FILTERS.items()
+    }
+    variables = {
+        "rows": [
+            {
+                **row,
+                "shown_steps": steps_cell(row),
+                "selection": selection_cell(row),
+                "test": test_cell(row),
+            }
+            for row in chosen
+        ],
+        "all": len(rows),
+        "listing": listing,
+        "choices": {name: values for name, values in choices.items() if values},
+        "news": {"url": "/live", "version": version_of_list(found)},
+        "root": str(context.outputs.root),
+    }
+    return Page("index.html", variables)
 
 
-def _name(row: Row) -> Named:
-    folder = Path(row["folder"])
-    return Named(folder.parent.name, folder.name)
+def _text(row: Row) -> str:
+    notes = row["notes"]
+    return " ".join((row["name"].key, row["target"] or "", notes.note, *notes.tags))

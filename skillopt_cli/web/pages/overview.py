@@ -1,49 +1,88 @@
-"""One run at a glance, live."""
+"""The overview of a run: status, curve, scores, steps and spend, updated live."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
-from skillopt_cli.ui.ending import (
+from skillopt_cli.compose.eval_plan import read_evaluation
+from skillopt_cli.core.errors import SkillOptError
+from skillopt_cli.reports.evaluation import evaluation_blocks, pruned_blocks
+from skillopt_cli.reports.page import Block
+from skillopt_cli.reports.run.document import step_document
+from skillopt_cli.reports.run.figures import curve
+from skillopt_cli.reports.run.html import parts_of
+from skillopt_cli.reports.split_ledger import ledger_blocks, split_ledger
+from skillopt_cli.runlog.summary import TESTS
+from skillopt_cli.runlog.text.ending import (
     metric_label,
     ordered_tests,
-    spend_lines,
     status_words,
     trouble_words,
 )
-from skillopt_cli.ui.limits import cap_words, pace_place, slowed, speed_words
-from skillopt_cli.ui.report import Reported, report_document
-from skillopt_cli.ui.report.figures import curve
-from skillopt_cli.ui.steering import held_words
-from skillopt_cli.ui.summary import TESTS
-from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import duration, result_name
-from skillopt_cli.web.pages.framed import framed
-from skillopt_cli.web.runs import Seen
-from skillopt_cli.web.site import Page, Site, named
+from skillopt_cli.runlog.text.format import duration, result_name
+from skillopt_cli.runlog.text.limits import cap_words, pace_place, slowed, speed_words
+from skillopt_cli.runlog.text.spend import money_words, spend_words
+from skillopt_cli.runlog.text.verdict import VERDICT_TITLES, verdict_sentence
+from skillopt_cli.runlog.verdict import verdict_of, why_not_better
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.store.layout import EVALUATION
+from skillopt_cli.web.chart_options import score_chart
+from skillopt_cli.web.context import Page, WebContext, run_name
+from skillopt_cli.web.listing import part_of
+from skillopt_cli.web.pages.run_page import run_page, status_sentence
+from skillopt_cli.web.pages.settings import setting_rows
+from skillopt_cli.web.paths import NotFound, RunName
+from skillopt_cli.web.run_notes import LONGEST_NOTE, RunNotes, read_notes
+from skillopt_cli.web.runs import RunSnapshot
+from skillopt_cli.web.submitted_form import SubmittedForm
 
+MOST_DRAWN = 200
+"""Steps of a score curve for browsers without script; a longer one would be most of the page."""
 _TESTS = {label: name for name, label in TESTS.items()}
 
 
-def page(site: Site, request: Request) -> Page:
-    """A run's first page: how it stands, its curve, its scores, its steps."""
-    seen = site.runs.seen(named(request))
-    view = seen.view
-    (document,) = report_document([Reported(seen.name.run_id, view)])["runs"]
-    return framed(
-        seen,
+def page(context: WebContext, request: Request) -> Page:
+    """The first page of a run."""
+    return overview(context, run_name(request), request.query_params)
+
+
+def overview(
+    context: WebContext,
+    name: RunName,
+    query: QueryParams,
+    typed: SubmittedForm | None = None,
+    error: SkillOptError | None = None,
+) -> Page:
+    """The same after the form of the notes was refused, with what was typed and why.
+
+    Raises:
+        NotFound: there is no such run.
+        DataError: its log cannot be read.
+    """
+    snapshot = context.runs.snapshot(name)
+    view = snapshot.view
+    ledger = split_ledger(snapshot.folder)
+    steps = part_of(view.steps[::-1], snapshot.name.url, query, "steps")
+    trained = view.baseline is not None and view.total_steps > 0
+    notes = read_notes(snapshot.folder)
+    made = run_page(
+        snapshot,
         "overview.html",
         "Overview",
         view=view,
         status=status_words(view),
-        told=standing_words(seen),
+        sentence=_sentence(snapshot),
         metric=metric_label(view),
-        summary=document["summary"],
-        steps=document["steps"],
+        summary=snapshot.summary,
+        steps=[step_document(step) for step in steps.rows],
+        part=steps,
         tests=[(result_name(t.label), _TESTS.get(t.label, t.label)) for t in ordered_tests(view)],
         stages=list(_stages(view)),
         caps=cap_words(view),
@@ -51,25 +90,75 @@ def page(site: Site, request: Request) -> Page:
         if view.ending is None
         else [],
         trouble=trouble_words(view),
-        spend=spend_lines(view),
-        curve=curve(view),
+        verdict=_verdict(view),
+        money=money_words(view.spent) or "$0.00",
+        roles=[(role, spend_words(view.spent_by(role))) for role in view.ledger.roles],
+        left=duration(left) if view.ending is None and (left := view.left(time.time())) else "",
+        chart=score_chart(view) if trained else None,
+        curve=curve(view) if trained and len(view.steps) <= MOST_DRAWN else None,
+        about=_about(view),
+        changed=[row for row in setting_rows(context, snapshot)[0] if row["set"]],
+        looks=list(parts_of(ledger_blocks(ledger, whole=True)))
+        if view.total_steps or ledger.own
+        else [],
+        found=list(parts_of(_found(context, snapshot))),
+        notes=notes,
+        typed={"note": typed["note"], "tags": typed["tags"]} if typed else _typed(notes),
+        longest=LONGEST_NOTE,
+        error=error,
     )
+    return made if error is None else replace(made, status=422)
 
 
-def standing_words(seen: Seen) -> str:
-    """How a run stands, in a sentence for those who listen to the page."""
-    view = seen.view
+def _typed(notes: RunNotes) -> dict[str, str]:
+    return {"note": notes.note, "tags": " ".join(notes.tags)}
+
+
+def _verdict(view: RunView) -> dict[str, Any] | None:
+    """The verdict in a word and in sentences; None before the end and for an evaluation."""
+    found = verdict_of(view)
+    if found is None:
+        return None
+    sentences = [verdict_sentence(view.verdict)] if view.verdict else []
+    if why := why_not_better(view):
+        sentences.append(f"No better: {why}.")
+    if found.sentence:
+        sentences.append(f"Nothing changed: {found.sentence}.")
+    title, style = VERDICT_TITLES[found.word]
+    return {"title": title, "style": style, "sentences": sentences}
+
+
+def _about(view: RunView) -> list[tuple[str, str]]:
+    """The models, the data and the metric of a run."""
+    run = view.run
+    if run is None:
+        return []
+    models = [("target", run.target), ("optimizer", run.optimizer if view.total_steps else "")]
+    models += [("judge", run.judge), ("metric", run.metric), ("data", run.data)]
+    return [(title, value) for title, value in models if value]
+
+
+def _found(context: WebContext, snapshot: RunSnapshot) -> Iterator[Block]:
+    """What pruning removed, and the result of an evaluation."""
+    yield from pruned_blocks(snapshot.view.pruned)
+    with suppress(NotFound):  # of a training, and before the end
+        yield from evaluation_blocks(
+            read_evaluation(context.outputs.file(snapshot.name, EVALUATION).parent)
+        )
+
+
+def _sentence(snapshot: RunSnapshot) -> str:
+    view = snapshot.view
     if view.run is None:
-        return "Nothing is known of this run yet."
-    where = "" if not view.total_steps else f", {view.done} of {view.total_steps} steps recorded"
-    paused = held_words(view.steering.paused) if seen.at_work else ""
-    doing = " and ".join(dict.fromkeys(stage.stage.replace("_", " ") for stage in view.stages))
-    at_work = f", at work on {doing}" if doing and not view.deserted else ""
-    return f"{status_words(view).replace('_', ' ')}{paused}{where}{at_work}"
+        return "There is no data about this run yet."
+    paused = view.steering.paused if snapshot.at_work else None
+    place = f", {view.done} of {view.total_steps} steps recorded" if view.total_steps else ""
+    stages = () if view.deserted else [stage.stage for stage in view.stages]
+    return status_sentence(status_words(view), paused, place, stages)
 
 
 def _stages(view: RunView) -> Iterator[dict[str, Any]]:
-    """The stages at work with how far they are, where that is known."""
+    """The running stages, with their progress where it is known."""
     if view.deserted:
         return
     now = time.time()

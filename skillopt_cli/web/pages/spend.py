@@ -1,27 +1,37 @@
-"""What a run cost."""
+"""The spend of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from starlette.requests import Request
 
-from skillopt_cli.ui.limits import cap_words, limits_words, pace_place, refused_words, speed_words
-from skillopt_cli.ui.page import Block, Heading, Line, Rows
-from skillopt_cli.ui.report.cost import cost_blocks, is_priced, money_cell
-from skillopt_cli.ui.report.savings import savings_blocks
-from skillopt_cli.ui.view import RunView
-from skillopt_cli.ui.words import one_line
-from skillopt_cli.web.pages.framed import framed
-from skillopt_cli.web.site import Page, Site, named
+from skillopt_cli.reports.page import Block, Heading, Line, Rows
+from skillopt_cli.reports.run.cost import cost_blocks, is_priced, money_cell
+from skillopt_cli.reports.run.early_rejection import savings_blocks
+from skillopt_cli.runlog.parts import StepView
+from skillopt_cli.runlog.text.format import one_line
+from skillopt_cli.runlog.text.limits import (
+    cap_words,
+    limits_words,
+    pace_place,
+    refused_words,
+    speed_words,
+)
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.web.context import Page, WebContext, run_name
+from skillopt_cli.web.listing import part_of
+from skillopt_cli.web.pages.run_page import run_page
 
 
-def page(site: Site, request: Request) -> Page:
-    """Calls, tokens and money, and the limits they are kept to."""
-    seen = site.runs.seen(named(request))
-    blocks = [*cost_blocks(seen.view), *savings_blocks(seen.view), *_limits(seen.view)]
-    blocks += _by_step(seen.view)
-    return framed(seen, "told.html", "Spend", blocks=blocks, empty="Nothing was spent yet.")
+def page(context: WebContext, request: Request) -> Page:
+    """Calls, tokens and money, with their limits."""
+    snapshot = context.runs.snapshot(run_name(request))
+    blocks = [*cost_blocks(snapshot.view), *savings_blocks(snapshot.view), *_limits(snapshot.view)]
+    steps = part_of(snapshot.view.steps, f"{snapshot.name.url}/spend", request.query_params)
+    blocks += _by_step(snapshot.view, steps.rows)
+    empty = "Nothing was spent yet."
+    return run_page(snapshot, "report.html", "Spend", blocks=blocks, empty=empty, part=steps)
 
 
 def _limits(view: RunView) -> Iterator[Block]:
@@ -37,13 +47,13 @@ def _limits(view: RunView) -> Iterator[Block]:
         yield Line(f"{one_line(fact.model)} {refused_words(fact)}")
 
 
-def _by_step(view: RunView) -> Iterator[Block]:
-    if not view.steps:
+def _by_step(view: RunView, steps: Sequence[StepView]) -> Iterator[Block]:
+    if not steps:
         return
     yield Heading("By step")
     priced = is_priced(view.spent)
     rows = []
-    for step in view.steps:
+    for step in steps:
         spent = step.ledger.total
         tokens = "unknown" if spent.tokens is None else f"{spent.tokens:,}"
         money = (money_cell(spent),) if priced else ()

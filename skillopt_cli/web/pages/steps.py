@@ -1,19 +1,22 @@
-"""One step in full."""
+"""The page of one step, and the page of all epochs."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
 
-from skillopt_cli.ui.report import Reported, report_document
-from skillopt_cli.ui.report.figures import edits_in_full
-from skillopt_cli.ui.report.steps import step_blocks
-from skillopt_cli.ui.view import RunView
-from skillopt_cli.web.pages.attempts import Tried, where
-from skillopt_cli.web.pages.framed import framed
-from skillopt_cli.web.places import Missing
-from skillopt_cli.web.site import Page, Site, named, whole_number
+from skillopt_cli.reports.page import Heading
+from skillopt_cli.reports.run.document import step_document
+from skillopt_cli.reports.run.figures import edits_in_full
+from skillopt_cli.reports.run.steps import epoch_blocks, step_blocks
+from skillopt_cli.runlog.attempt_folders import attempt_folder
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.web.context import Page, WebContext, run_name, whole_number
+from skillopt_cli.web.pages.attempts import AttemptLink
+from skillopt_cli.web.pages.run_page import run_page
+from skillopt_cli.web.paths import NotFound
 
 FIGURES = (
     ("rollout_hard", "train, hard"),
@@ -28,7 +31,7 @@ FIGURES = (
     ("selection_n", "selection, of"),
     ("current_score", "in force after it"),
     ("best_score", "best after it"),
-    ("best_step", "best is of step"),
+    ("best_origin", "best is from"),
     ("n_patches", "patches"),
     ("n_edits_merged", "edits after merging"),
     ("n_edits_ranked", "edits chosen"),
@@ -37,29 +40,29 @@ FIGURES = (
     ("skill_len", "in force, characters"),
     ("broken_attempts", "broken attempts"),
 )
-"""Entries of a step's record that its page shows, and what they are called there."""
+"""Entries of a step's record on its page, with their titles."""
 
 
-def page(site: Site, request: Request) -> Page:
-    """What a step proposed, what became of it, and every attempt made for it."""
-    seen = site.runs.seen(named(request))
-    view, number = seen.view, whole_number(request.path_params["step"])
+def page(context: WebContext, request: Request) -> Page:
+    """The proposed edits of a step, their outcome, and all attempts of the step."""
+    snapshot = context.runs.snapshot(run_name(request))
+    view, number = snapshot.view, whole_number(request.path_params["step"])
     if number is None:
-        raise Missing
+        raise NotFound
     step = next((s for s in view.steps if s.number == number), None)
-    if step is None and seen.whole:
-        raise Missing
-    (document,) = report_document([Reported(seen.name.run_id, view)])["runs"]
-    record: dict[str, Any] = next((r for r in document["steps"] if r["step"] == number), {})
-    return framed(
-        seen,
+    if step is None and snapshot.whole:
+        raise NotFound
+    record: dict[str, Any] = step_document(step) if step else {}
+    shown = {**record, "best_origin": step.standing.best_origin if step and step.standing else None}
+    return run_page(
+        snapshot,
         "step.html",
         "Overview",
         f"step {number}",
         number=number,
         record=record,
-        figures=[(key, title, record[key]) for key, title in FIGURES] if record else [],
-        # Its heading is the page's.
+        figures=[(key, title, shown[key]) for key, title in FIGURES] if record else [],
+        # Without the first heading: the page has its own.
         blocks=[*list(step_blocks(step))[1:], *edits_in_full(step)] if step else [],
         chosen=step.chosen.chosen if step and step.chosen and not step.candidate else (),
         rounds=_rounds(view, number),
@@ -67,11 +70,21 @@ def page(site: Site, request: Request) -> Page:
     )
 
 
-def _rounds(view: RunView, number: int) -> list[tuple[str, list[Tried]]]:
-    """The step's attempts by what they were made with, the end of its epoch included."""
+def epochs(context: WebContext, request: Request) -> Page:
+    """The ends of all epochs: slow update, guidance, the optimizer's own notes."""
+    snapshot = context.runs.snapshot(run_name(request))
+    found = [block for epoch in snapshot.view.epochs for block in epoch_blocks(epoch)]
+    # The heading of an epoch is right below the page's.
+    blocks = [replace(b, level=2) if isinstance(b, Heading) else b for b in found]
+    empty = "No epoch has ended yet."
+    return run_page(snapshot, "report.html", "Epochs", blocks=blocks, empty=empty)
+
+
+def _rounds(view: RunView, number: int) -> list[tuple[str, list[AttemptLink]]]:
+    """The step's attempts by skill, those at the end of its epoch included."""
     found = []
     for made in view.rounds:
         if made.step == number:
-            what, place = where(view, made)
-            found.append((what, [Tried(what, place, outcome) for outcome in made.outcomes]))
+            what, place = attempt_folder(view, made)
+            found.append((what, [AttemptLink(what, place, outcome) for outcome in made.outcomes]))
     return found

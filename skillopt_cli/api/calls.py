@@ -1,0 +1,99 @@
+"""What every function of the API shares: settings from its arguments, and its event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from skillopt_cli.compose.execution import open_run
+from skillopt_cli.compose.request import RunRequest
+from skillopt_cli.compose.settings import Overrides
+from skillopt_cli.config.declarations import own_flags, own_task_flags
+from skillopt_cli.config.layers import suggestion
+from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.events import Stamped
+from skillopt_cli.engine.bus import Subscriber
+from skillopt_cli.engine.session import Session
+from skillopt_cli.runlog.run_log import RunLog
+from skillopt_cli.ui.display import open_display
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Observer = Callable[[Stamped], None]
+
+
+def overrides(
+    benchmark: str | None,
+    config: str | Path | None,
+    preset: str,
+    settings: Mapping[str, object] | None,
+    flags: Mapping[str, object],
+) -> Overrides:
+    """The overrides that a call's arguments make; no display unless the call asks for one.
+
+    Args:
+        settings: by dotted key, such as `train.batch_size`.
+        flags: by the name of the command's flag, such as `batch_size`.
+
+    Raises:
+        UsageError: there is no such flag.
+    """
+    given: dict[str, object] = {"run.display": "none"}
+    keys = {flag: found.key for flag, found in own_flags().items()}
+    keys |= {flag: found.declared.key for flag, found in own_task_flags().items()}
+    keys = {flag.removeprefix("--").replace("-", "_"): key for flag, key in keys.items()}
+    for name, value in flags.items():
+        if name not in keys:
+            raise UsageError(
+                f"there is no argument `{name}`",
+                suggestion(name, sorted(keys)) or "other settings go into `settings={key: value}`",
+            )
+        given[keys[name]] = value
+    return Overrides(
+        benchmark=benchmark or "",
+        preset=preset,
+        config=Path(config) if config is not None else None,
+        flags={**given, **(settings or {})},
+    )
+
+
+async def execute(
+    folder: Path,
+    request: RunRequest,
+    work: Callable[[Session], Awaitable[T]],
+    on_event: Observer | None,
+) -> T:
+    """Open a session on `folder` and await `work`, with the display that the settings name."""
+    own = [Subscriber("on_event", on_event)] if on_event is not None else []
+    log, settings = RunLog(folder).read(), request.config.run
+    with (
+        open_display(log.view, settings.display, verbose=settings.verbose) as shown,
+        open_run(folder, replace(request, log=log).with_observers([*own, *shown])) as run,
+    ):
+        return await run.perform(work)
+
+
+def blocking(call: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """The call that waits for the result of an async one, under its name without `_async`.
+
+    Inside a running event loop, such as a notebook's, which cannot be entered a second time, the
+    work is done in a thread of its own.
+    """
+
+    @wraps(call)
+    def waiting(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(call(*args, **kwargs))
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(lambda: asyncio.run(call(*args, **kwargs))).result()
+
+    waiting.__name__ = waiting.__qualname__ = call.__name__.removesuffix("_async")
+    return waiting

@@ -1,0 +1,72 @@
+"""Evaluations that their run folder describes: a comparison of arms, or a pruning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from skillopt_cli.api.calls import Observer, execute
+from skillopt_cli.compose.eval_plan import EvalPlan, write_evaluation
+from skillopt_cli.compose.request import RunRequest
+from skillopt_cli.core.events import SkillPruned
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.engine.session import Session, compare_session, prune_session
+from skillopt_cli.reports.arms import arms_document, task_rows
+from skillopt_cli.reports.task_lint import lint_document
+from skillopt_cli.runlog.pruning import pruned_document
+from skillopt_cli.runlog.run_log import RunLog
+from skillopt_cli.store.files import replace_folder, replace_text
+
+
+async def measure_plan(
+    folder: Path, request: RunRequest, plan: EvalPlan, on_event: Observer | None
+) -> None:
+    """Carry out the evaluation that a run folder describes, or what is left of it."""
+    if plan.pruned:
+        pruned = await execute(folder, planned(request, plan), prune_session, on_event)
+        keep_pruned(folder, plan, pruned.skill)
+        return
+    work = partial(compared, plan=plan)
+    write_evaluation(folder, await execute(folder, planned(request, plan), work, on_event))
+
+
+def planned(request: RunRequest, plan: EvalPlan) -> RunRequest:
+    """The request of an evaluation that its run folder describes, which can be taken up."""
+    first = plan.arms[0]
+    named = f"the arms {', '.join(plan.skills)}" if len(plan.arms) > 1 else first.given
+    others = tuple(arm.skill for arm in plan.arms[1:])
+    return replace(request, skill=first.skill, arms=others, skill_from=named, resumable=True)
+
+
+async def compared(session: Session, plan: EvalPlan) -> dict[str, Any]:
+    """Measure the arms of a plan; the content of `eval_summary.json`."""
+    run = session.run
+    results = await compare_session(session, plan.skills, plan.split, plan.repeats)
+    run.keep("tasks.jsonl", "".join(task_rows(results, run.splits[plan.split])))
+    return {
+        "benchmark": run.benchmark.name,
+        "target": session.started.target,
+        **({"judge": session.started.judge} if session.started.judge else {}),
+        "data": run.benchmark.source,
+        "split": plan.split,
+        "repeats": plan.repeats,
+        "given": {arm.name: arm.given for arm in plan.arms},
+        **arms_document(results, run.metric),
+        **({"lint": lint_document(run, results)} if plan.lint else {}),
+    }
+
+
+def keep_pruned(folder: Path, plan: EvalPlan, skill: SkillDocument) -> SkillPruned:
+    """Write a pruned skill and `eval_summary.json`; returns what became of each block."""
+    path = Path(plan.pruned)
+    if skill.folder is not None:
+        replace_folder(path, skill)
+    else:
+        replace_text(path, skill.text)
+    event = RunLog(folder).read().view.pruned
+    assert event is not None
+    (arm,) = plan.arms
+    write_evaluation(folder, {"skill": arm.given, **pruned_document(event), "file": plan.pruned})
+    return event

@@ -1,0 +1,1 @@
+"""Chat models over HTTP or in this process: one file per provider, and what they share."""

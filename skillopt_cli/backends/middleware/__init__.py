@@ -1,0 +1,1 @@
+"""Backends around a backend: cache, retries, time limit, budget, metering, recording."""

@@ -1,0 +1,90 @@
+"""The circuit breaker of a model: during an outage calls wait, and one at a time tries again."""
+
+from __future__ import annotations
+
+_FAILURES = 4
+"""Failures in a row that may be an outage."""
+_LASTS = 0.25
+"""Seconds without an answer since the first of them, at least."""
+_FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.5, 2.0, 1.5
+"""Seconds between two probes, at first and at most, and their growth."""
+
+
+class Outage:
+    """Whether a service that has answered before answers nothing but failures now.
+
+    It opens when calls have failed in a row for a quarter of a second, and at least as many as are
+    still in flight, since those may yet be answered. A request that failed before others were
+    answered does not count: it is the cause itself. It closes with the first answer, or when `wait`
+    seconds passed without one; after that it stays closed until there is an answer. Times are
+    seconds on one clock.
+
+    Attributes:
+        since: when it opened; None while it is closed.
+        waited: seconds of all earlier outages.
+
+    Args:
+        wait: longest outage to wait for; 0 for none.
+    """
+
+    def __init__(self, wait: float) -> None:
+        self.wait = wait
+        self.since: float | None = None
+        self.waited = 0.0
+        self._armed = False
+        self._in_flight = 0
+        self._failures = 0
+        self._first_at = 0.0
+        self._failed: set[int] = set()
+        self._failed_before: set[int] = set()
+        self._probe: float | None = None
+        self._next_at = 0.0
+        self._pause = _FIRST_PAUSE
+
+    def opens_at(self) -> float | None:
+        """When the next call may begin, possibly in the past; None while a probe is in flight."""
+        if self.since is None:
+            return 0.0
+        return self._next_at if self._probe is None else None
+
+    def began(self, now: float) -> None:
+        """Note that a call begins now, as the probe during an outage."""
+        self._in_flight += 1
+        if self.since is not None:
+            self._probe = now
+
+    def answered(self, request: int, now: float) -> None:
+        """Note an answer to a request, which ends an outage."""
+        self._failed_before |= self._failed
+        self._failed_before.discard(request)
+        self._failed.clear()
+        self._close(now, armed=self.wait > 0)
+
+    def failed(self, request: int, began: float, now: float, retry_after: float | None) -> None:
+        """Note the failure of a request, whose call still counts as in flight."""
+        if request not in self._failed_before:
+            self._first_at = self._first_at if self._failures else now
+            self._failures += 1
+            self._failed.add(request)
+        if self.since is None:
+            enough = self._failures >= max(_FAILURES, self._in_flight - 1)
+            if not (self._armed and enough and now - self._first_at >= _LASTS):
+                return
+            self.since, self._pause = now, _FIRST_PAUSE
+        elif now - self.since >= self.wait:
+            self._close(now, armed=False)
+            return
+        elif began == self._probe:
+            self._pause = min(_LONGEST_PAUSE, _GROWTH * self._pause)
+        self._next_at = max(self._next_at, now + max(self._pause, retry_after or 0.0))
+
+    def left(self, began: float) -> None:
+        """Note that a call ended, whatever became of it; another one may be the probe."""
+        self._in_flight -= 1
+        if began == self._probe:
+            self._probe = None
+
+    def _close(self, now: float, *, armed: bool) -> None:
+        if self.since is not None:
+            self.waited += now - self.since
+        self.since, self._armed, self._failures = None, armed, 0

@@ -1,0 +1,168 @@
+"""The `folder` benchmark: any task file or folder of splits, with a scorer named by an option.
+
+A record holds `prompt` or `question`, and `answer`, `answers` or `reference`; `id`, `context`,
+`kind`, `choices` and `pattern` are optional. Capitals in these names are no matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from skillopt_cli.benchmarks.folder.inference import infer
+from skillopt_cli.benchmarks.folder.options import ROLE, RUBRIC, SEED_SKILL, FolderOptions
+from skillopt_cli.benchmarks.folder.tasks import PROMPT_KEYS, only_key, references, uniform
+from skillopt_cli.benchmarks.kit.benchmark import JudgedAnswers, TextBenchmark
+from skillopt_cli.benchmarks.kit.choices import lettered
+from skillopt_cli.benchmarks.kit.options import read_options
+from skillopt_cli.benchmarks.kit.prompts import Prompts
+from skillopt_cli.benchmarks.kit.records import Record
+from skillopt_cli.benchmarks.kit.scorers import (
+    Scorer,
+    clear_case,
+    make_scorer,
+    pattern_fault,
+)
+from skillopt_cli.benchmarks.kit.typography import folded
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.score import Score
+from skillopt_cli.core.task import Attempt, Message, Section, Task
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
+
+
+class FolderBenchmark(TextBenchmark[FolderOptions]):
+    """Tasks of a folder, briefed and scored by the settings; see `ports.Benchmark`."""
+
+    name = "folder"
+    prompts = Prompts(role=ROLE, seed_skill=SEED_SKILL)
+    options_type = FolderOptions
+
+    def __init__(self, request: BenchmarkRequest) -> None:
+        super().__init__(request)
+        options = self.options
+        self._scorer = _scorer_of(options)
+        self.prompts = Prompts(
+            role=options.role,
+            answer_format=options.answer_format or self._scorer.answer_format,
+            seed_skill=options.seed_skill,
+            rubric=options.rubric or RUBRIC,
+        )
+        self.seed_skill = options.seed_skill
+        # Of what differs from the defaults alone: an option that is new here alters no earlier run.
+        changed = options.model_dump(exclude={"seed_skill"}, exclude_defaults=True)
+        self.version = f"1-{options.scorer}-{_digest(changed)}"
+
+    def task(self, record: Record) -> Task:
+        """A record as a task whose references score full marks."""
+        options = self.options
+        record = uniform(record, options)
+        prompt_key = options.prompt_key or only_key(record, PROMPT_KEYS, "prompt_key")
+        shown_as = "question" if prompt_key == "question" else "prompt"
+        data: dict[str, Any] = {shown_as: record.text(prompt_key)}
+        if record.data.get("context") is not None:
+            data["context"] = record.text("context", blank=True)
+        if record.data.get("choices") is not None:
+            data["choices"] = record.texts("choices")
+        data["answers"] = references(record, options)
+        if options.scorer == "regex":
+            own = record.data.get("pattern") is not None
+            pattern = record.text("pattern") if own else options.pattern
+            data |= {"pattern": sys.intern(pattern)} if pattern else {}
+        fault = self._scorer.check(data)
+        if fault:
+            raise record.fault(fault)
+        kind = sys.intern(record.kind("task"))
+        task_id = (
+            record.identifier() if record.data.get("id") is not None else f"task-{_digest(data)}"
+        )
+        return Task(task_id, kind, data)
+
+    def content(self, task: Task) -> Iterable[str]:
+        """Context, question, options and references, whatever the order of these."""
+        data = task.data
+        parts = [data.get("context", ""), _asked(data), *data.get("choices", ())]
+        return [*parts, *sorted(data["answers"])]
+
+    def sections(self, task: Task) -> Sequence[Section]:
+        """Context if there is one, the task, and the options if there are any."""
+        data = task.data
+        sections = []
+        if data.get("context"):
+            sections.append(Section("Context", data["context"]))
+        sections.append(Section("Question" if "question" in data else "Task", _asked(data)))
+        if "choices" in data:
+            sections.append(Section("Options", lettered(data["choices"])))
+        return sections
+
+    def expected(self, task: Task) -> tuple[str, ...]:
+        """The references, as the scorer shows them."""
+        return self._scorer.score(task.data, "").expected
+
+    def label(self, task: Task) -> str:
+        """The references, without case and the marks around them."""
+        return " ".join(map(folded, self.expected(task)))
+
+    def score_attempt(self, task: Task, attempt: Attempt) -> Score:
+        """The named scorer's score."""
+        return self._scorer.score(task.data, attempt.answer)
+
+
+class JudgedFolder(JudgedAnswers[FolderOptions], FolderBenchmark):
+    """Tasks of a folder whose answers a judge compares with the references; see `ports.Judged`."""
+
+    def ask_judge(self, task: Task, attempt: Attempt) -> tuple[Message, ...] | Score:
+        """The score of an answer that is clear, or of none, else the messages to the judge."""
+        if attempt.ending == "gave_up":
+            return self.given_up(task, attempt)
+        return super().ask_judge(task, attempt)
+
+    def clear_score(self, task: Task, answer: str) -> Score | None:
+        """The score of a reference, word for word, or of no answer."""
+        return clear_case(task.data["answers"], answer)
+
+    def question_for_judge(self, task: Task) -> str:
+        """The whole task, as the target reads it."""
+        return self.brief(task).prompt
+
+
+def open_folder(request: BenchmarkRequest) -> Benchmark:
+    """Load the tasks and check that every reference scores full marks.
+
+    Raises:
+        ConfigError: an option is unknown or malformed, or there is nothing to read.
+        DataError: a record is unusable; see `load_splits` for the rest.
+    """
+    options = read_options(FolderOptions, request.options, FolderBenchmark.name)
+    kind = JudgedFolder if options.scorer == "judge" else FolderBenchmark
+    return kind.open(request)
+
+
+def _scorer_of(options: FolderOptions) -> Scorer:
+    if options.scorer == "regex" and options.pattern and (why := pattern_fault(options.pattern)):
+        raise ConfigError(f"`env.pattern` {why}", "try it with Python's `re.search`")
+    try:
+        return make_scorer(options.scorer, options.tolerance)
+    except ValueError as error:
+        raise ConfigError(f"`env.tolerance`: {error}") from None
+
+
+def _asked(data: Mapping[str, Any]) -> str:
+    return str(data["question"] if "question" in data else data["prompt"])
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+SPEC = BenchmarkSpec(
+    name="folder",
+    summary="your own tasks: a folder of splits or one task file, with a named scorer",
+    open=open_folder,
+    options=FolderOptions,
+    judged_with={"scorer": "judge"},
+    infer=infer,
+)

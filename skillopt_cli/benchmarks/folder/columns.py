@@ -1,0 +1,207 @@
+"""The columns of a task file: which one holds the task text, and which one the answer."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from skillopt_cli.benchmarks.folder.options import FolderOptions
+from skillopt_cli.benchmarks.folder.tasks import ANSWER_KEYS, OPTIONAL_KEYS, PROMPT_KEYS
+from skillopt_cli.benchmarks.kit.numbers import parse_number
+from skillopt_cli.benchmarks.kit.records import Record, scalar_text
+from skillopt_cli.core.errors import ConfigError, Undetermined
+
+ANSWER_NAMES = (
+    *("label", "labels", "category", "class", "output", "target", "gold", "ground_truth"),
+    *("expected", "expected_output", "expected_answer", "correct_answer", "solution"),
+    *("completion", "response"),
+)
+"""Names that columns of answers usually have, beside ours."""
+PROMPT_NAMES = (
+    *("text", "input", "instruction", "query", "problem", "task"),
+    *("body", "message", "content", "sentence", "document"),
+)
+"""Names that columns of task texts usually have, beside ours."""
+_IDENTIFIER = re.compile(r"(?:.*[_ -])?(?:id|uuid|guid|idx|index|no|nr|number|row)", re.IGNORECASE)
+_AMOUNT = re.compile(r"(?:[A-Z]{3} )?[^\w]*(?!0\d)\d(?:.*\d)?\W*(?:\w+\W*){0,2}")
+"""A number with a currency before it, or up to two words behind it; 0042 is a code."""
+_LONGEST_NUMBER = 15
+"""Digits of a number; more are an identifier."""
+_PROSE = 4
+"""Words of a usual cell from which on a column holds prose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a task file, apart from its blank cells.
+
+    Attributes:
+        words: in a usual cell.
+        varied: whether most cells differ from all others.
+        is_text: whether most cells are neither numbers nor blank.
+    """
+
+    name: str
+    words: float
+    varied: bool
+    is_text: bool
+
+    @property
+    def prose(self) -> bool:
+        """Whether it holds sentences, rather than names, labels or amounts."""
+        return self.is_text and self.varied and self.words >= _PROSE
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a task file.
+
+    Attributes:
+        place: the file or folder, for messages.
+        word: what a column is called in a file of this kind.
+    """
+
+    place: str
+    word: str
+    by_name: Mapping[str, Column]
+
+    @property
+    def free(self) -> list[str]:
+        """Those that may be task text or answer: no identifier, and none of our own fields."""
+        return [n for n in self.by_name if n not in OPTIONAL_KEYS and not _IDENTIFIER.fullmatch(n)]
+
+    def check(self, name: str, option: str) -> None:
+        """Refuse a name that an option gives and that no column has.
+
+        Raises:
+            ConfigError: there is no such column.
+        """
+        if name in self.by_name:
+            return
+        near = difflib.get_close_matches(name.casefold(), self.by_name, n=1)
+        raise ConfigError(
+            f"{self.place} has no {self.word} `{name}`; it has {_listed(self.by_name)}",
+            f"did you mean `env.{option}={near[0]}`?"
+            if near
+            else f"name it with `env.{option}=NAME`",
+        )
+
+    def unclear(self, what: str, option: str, names: Sequence[str]) -> Undetermined:
+        """The error of a column that only the user can name."""
+        key = f"env.{option}"
+        if not names:
+            return Undetermined(
+                f"{self.place}: no {self.word} can be the {what} among {_listed(self.by_name)}",
+                f"add one, or name it with `{key}=NAME`",
+                key=key,
+                readings=tuple(self.by_name),
+            )
+        return Undetermined(
+            f"{self.place}: it is unclear which {self.word} is the {what}: {_listed(names)}",
+            f"name it, such as `{key}={names[0]}`",
+            key=key,
+            readings=names,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A column that was chosen, and why."""
+
+    name: str
+    why: str = ""
+
+
+def read_columns(records: Sequence[Record], place: str) -> Columns:
+    """The columns that are not blank, in the order they first come in."""
+    cells: dict[str, list[Any]] = {}
+    for record in records:
+        for name, value in record.data.items():
+            if value not in (None, "", []):
+                cells.setdefault(name, []).append(value)
+    word = "column" if records[0].in_table else "field"
+    return Columns(place, word, {name: _column(name, held) for name, held in cells.items()})
+
+
+def answer_column(columns: Columns, options: FolderOptions) -> Choice:
+    """The column of the answers; without a name where only patterns count.
+
+    Raises:
+        ConfigError: the option names none.
+        Undetermined: it is unclear.
+    """
+    if options.answer_key:
+        columns.check(options.answer_key, "answer_key")
+        return Choice(options.answer_key)
+    if own := [name for name in ANSWER_KEYS if name in columns.by_name]:
+        return _only(columns, own, "answer", "answer_key", "")
+    free = [name for name in columns.free if name not in (*PROMPT_KEYS, options.prompt_key)]
+    if "pattern" in columns.by_name and options.scorer in ("regex", "exact"):
+        return Choice("")
+    if likely := [name for name in free if name.casefold() in ANSWER_NAMES]:
+        return _only(columns, likely, "answer", "answer_key", "named like one")
+    prompts = [n for n in columns.by_name if n in (*PROMPT_KEYS, options.prompt_key)]
+    prompts = prompts or _likely_prompts(columns, free)
+    others = [name for name in free if name not in prompts]
+    if prompts and len(others) == 1:
+        return Choice(others[0], "the only one left")
+    raise columns.unclear("answer", "answer_key", others or (free if len(free) > 1 else ()))
+
+
+def prompt_column(columns: Columns, options: FolderOptions, answer: str) -> Choice:
+    """The column of the task texts.
+
+    Raises:
+        ConfigError: the option names none.
+        Undetermined: it is unclear.
+    """
+    if options.prompt_key:
+        columns.check(options.prompt_key, "prompt_key")
+        return Choice(options.prompt_key)
+    if own := [name for name in PROMPT_KEYS if name in columns.by_name]:
+        return _only(columns, own, "task text", "prompt_key", "")
+    free = [name for name in columns.free if name != answer and columns.by_name[name].is_text]
+    likely = _likely_prompts(columns, free)
+    if len(likely) == 1:
+        return Choice(likely[0], "the only text" if len(free) == 1 else "the only long text")
+    raise columns.unclear("task text", "prompt_key", likely or (free if len(free) > 1 else ()))
+
+
+def is_amount(text: str) -> bool:
+    """Whether a text is a number, apart from a unit, and its value alone counts."""
+    short = sum(map(str.isdigit, text)) <= _LONGEST_NUMBER
+    return bool(short and _AMOUNT.fullmatch(text.strip()) and parse_number(text) is not None)
+
+
+def _likely_prompts(columns: Columns, names: Sequence[str]) -> list[str]:
+    """The columns of prose, else the one named like a task text, else the only one.
+
+    That must differ from task to task, or else it is no task.
+    """
+    prose = [name for name in names if columns.by_name[name].prose]
+    named = [name for name in names if name.casefold() in PROMPT_NAMES]
+    if prose or len(named) == 1:
+        return prose or named
+    return [name for name in names if len(names) == 1 and columns.by_name[name].varied]
+
+
+def _only(columns: Columns, names: Sequence[str], what: str, option: str, why: str) -> Choice:
+    if len(names) > 1:
+        raise columns.unclear(what, option, names)
+    return Choice(names[0], why)
+
+
+def _column(name: str, cells: Sequence[Any]) -> Column:
+    texts = [scalar_text(cell) for cell in cells]
+    numbers = sum(map(is_amount, texts))
+    varied = len(set(texts)) > len(texts) / 2
+    text_like = 2 * sum(map(bool, texts)) > len(texts) and 2 * numbers < len(texts)
+    return Column(name, fmean(len(text.split()) for text in texts), varied, text_like)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

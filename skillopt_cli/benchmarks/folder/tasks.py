@@ -1,0 +1,79 @@
+"""Records of task files as the fields that their options name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from skillopt_cli.benchmarks.folder.options import FolderOptions
+from skillopt_cli.benchmarks.kit.json_fields import object_text
+from skillopt_cli.benchmarks.kit.records import Record
+
+PROMPT_KEYS = ("prompt", "question")
+ANSWER_KEYS = ("answer", "answers", "reference")
+OPTIONAL_KEYS = ("id", "context", "kind", "choices", "pattern")
+_KNOWN = {*PROMPT_KEYS, *ANSWER_KEYS, *OPTIONAL_KEYS}
+_NAMED = 8
+"""Keys of a record that a message names."""
+
+
+def uniform(record: Record, options: FolderOptions) -> Record:
+    """The record with `question` for `Question` and the like, and plain lists of texts.
+
+    Names that the options give stay.
+    """
+    taken = (options.prompt_key, options.answer_key)
+    data = dict(record.data)
+    for name in list(data):
+        known = name.strip().casefold()
+        if known in _KNOWN and known not in data and name not in taken:
+            data[known] = data.pop(name)
+    # SQuAD, ARC and others have the texts in a list beside their places or letters.
+    for key in ("answers", "choices"):
+        held = data.get(key)
+        if isinstance(held, dict) and isinstance(held.get("text"), list):
+            data[key] = data[key] if options.scorer == "json" else held["text"]
+    return replace(record, data=data)
+
+
+def references(record: Record, options: FolderOptions) -> tuple[str, ...]:
+    """The references of a record, objects as JSON; none where only its pattern counts.
+
+    Raises:
+        DataError: there is none, or it has no form that the scorer compares.
+    """
+    present = [key for key in ANSWER_KEYS if record.data.get(key) is not None]
+    if options.scorer == "regex" and not options.answer_key and not present:
+        return ()
+    key = options.answer_key or only_key(record, ANSWER_KEYS, "answer_key")
+    value = record.data.get(key)
+    values = value if isinstance(value, list) else [value]
+    if not any(isinstance(one, dict) for one in values):
+        return record.texts(key)
+    if options.scorer != "json":
+        raise record.fault(f"`{key}` is an object, not text", "set env.scorer=json to compare it")
+    texts = [object_text(one) if isinstance(one, dict) else one for one in values]
+    return replace(record, data={**record.data, key: texts}).texts(key)
+
+
+def only_key(record: Record, keys: Sequence[str], option: str) -> str:
+    """The one of these keys that a record holds; `option` names it where that is unclear.
+
+    Raises:
+        DataError: it holds none of them, or several.
+    """
+    present = [key for key in keys if record.data.get(key) is not None]
+    if len(present) == 1:
+        return present[0]
+    if present:
+        found = " and ".join(f"`{key}`" for key in present)
+        raise record.fault(f"holds {found}", f"set env.{option} to the one that counts")
+    if blank := next((key for key in keys if key in record.data), ""):
+        raise record.fault(f"`{blank}` is empty")
+    wanted = " or ".join(f"`{key}`" for key in keys)
+    held = ", ".join(f"`{key}`" for key in list(record.data)[:_NAMED]) or "no key"
+    first = "the first row has to name the columns; " if record.in_table else ""
+    raise record.fault(
+        f"{wanted} is missing",
+        f"{first}the record has {held}; if one of these is meant, set env.{option}",
+    )

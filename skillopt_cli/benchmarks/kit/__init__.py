@@ -1,0 +1,1 @@
+"""What benchmarks share: records, splits, answers, scorers, pictures, tools, judges, downloads."""

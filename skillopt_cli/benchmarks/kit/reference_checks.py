@@ -1,0 +1,215 @@
+"""Checks of references: what a scorer cannot match, how labels are spread, near-duplicate tasks."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from skillopt_cli.benchmarks.kit.typography import folded
+from skillopt_cli.core.formatting import count
+from skillopt_cli.core.task import SPLITS, Split, Task
+
+Level = Literal["error", "warning", "info"]
+
+MOST_LABELS = 20
+LEAST_TASKS = 6
+"""Tasks from which on references that repeat count as labels."""
+ALIKE = 90
+"""Percent of the characters from which on two prompts are nearly the same."""
+_SHARED = 0.6
+"""Share of words that two prompts have in common before their characters are compared."""
+_COMMON = 100
+"""Tasks with a word from which on it no longer marks two prompts as alike."""
+_LIST = re.compile(
+    r"""\s*(?:
+        # Of JSON, Python or NumPy.
+        (?:array\()?[\[({]\s*(["']).*\1\s*,?\s*[\])}](?:(?:,\s*dtype=\w+)?\))?
+        | \[\s*[^\W\d][^\]"']*,[^\]]*\]  # [one, two]
+    )\s*""",
+    re.DOTALL | re.VERBOSE,
+)
+_OBJECT = re.compile(r"""\s*\{\s*(?:"[^"]*"|'[^']*')\s*:""")
+_DECIMAL = re.compile(r"[-+]?\d*\.\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault or shortcut of the data; an error makes results worthless."""
+
+    level: Level
+    what: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Referenced:
+    """A task with its references, and its prompt as a target reads it."""
+
+    task: Task
+    split: Split
+    expected: tuple[str, ...]
+    prompt: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its only reference, without case and the marks around it; "" for several or none."""
+        return folded(self.expected[0]) if len(self.expected) == 1 else ""
+
+
+def labels_of(tasks: Sequence[Referenced]) -> Counter[str]:
+    """How often each label occurs; nothing where references are no labels."""
+    labels = Counter(one.label for one in tasks)
+    few = 2 <= len(labels) <= min(MOST_LABELS, len(tasks) // 2)
+    return labels if few and len(tasks) >= LEAST_TASKS and "" not in labels else Counter()
+
+
+async def label_findings(
+    tasks: Sequence[Referenced], hard: Callable[[Task, str], Awaitable[float]]
+) -> list[Finding]:
+    """Counts of the labels with the majority baseline, and labels that a split lacks.
+
+    Args:
+        hard: the score of an answer to a task.
+    """
+    labels = labels_of(tasks)
+    if not labels:
+        return []
+    parts = {split: Counter(one.label for one in tasks if one.split == split) for split in SPLITS}
+    listed = ", ".join(
+        f"{label[:40]} {'/'.join(str(parts[split][label]) for split in SPLITS)}"
+        for label, _ in labels.most_common()
+    )
+    seen = [one for one in tasks if one.split == "train"] or tasks
+    major = Counter(one.expected[0] for one in seen).most_common(1)[0][0]
+    scores = [await hard(one.task, major) for one in tasks if one.split == "test"]
+    share = sum(scores) / len(scores) if scores else 0.0
+    found = [
+        Finding(
+            "info",
+            f"labels ({'/'.join(SPLITS)}): {listed}; majority baseline: always answering"
+            f' "{major[:40]}" scores {share:.2f} on test',
+        )
+    ]
+    for split in SPLITS:
+        missing = [label for label in labels if parts[split] and not parts[split][label]]
+        if missing:
+            found.append(
+                Finding(
+                    "warning",
+                    f"the {split} split has no task with the {_labels(missing)}",
+                    'cut a file with env.split_ratio="2:1:7 by label", or add such tasks',
+                )
+            )
+    return found
+
+
+def list_findings(tasks: Sequence[Referenced]) -> Iterator[Finding]:
+    """References that look like a list but are one text, which only that very text meets."""
+    found = [one.task.id for one in tasks if any(map(_is_list, one.expected))]
+    if found:
+        yield Finding(
+            "warning",
+            f"the reference of {count(len(found), 'task')} is a list written as text:"
+            f" {_some(found)}",
+            'write several answers as a JSON list, ["one", "two"]; in a table, in a column named'
+            " `answers`",
+        )
+
+
+def _is_list(text: str) -> bool:
+    return _LIST.fullmatch(text) is not None and not _OBJECT.match(text)
+
+
+async def spelling_findings(
+    tasks: Sequence[Referenced], hard: Callable[[Task, str], Awaitable[float]]
+) -> list[Finding]:
+    """Labels in several spellings, and decimals, that the scorer distinguishes.
+
+    Args:
+        hard: the score of an answer to a task.
+    """
+    found = []
+    spellings: dict[str, dict[str, Referenced]] = defaultdict(dict)
+    if labels_of(tasks):
+        for one in tasks:
+            spellings[one.label].setdefault(one.expected[0], one)
+    mixed = []
+    for forms in spellings.values():
+        first, *others = forms
+        distinct = [text for text in others if await hard(forms[first].task, text) < 1.0]
+        if distinct:
+            mixed.append(" / ".join(f"`{text[:40]}`" for text in (first, *distinct)))
+    if mixed:
+        found.append(
+            Finding(
+                "warning",
+                f"the scorer distinguishes spellings of one label: {_some(mixed)}",
+                "write each label in one way",
+            )
+        )
+    decimals = [one for one in tasks if any(map(_DECIMAL.fullmatch, one.expected))][:MOST_LABELS]
+    strict = [one.task.id for one in decimals if await hard(one.task, f"{one.expected[0]}0") < 1.0]
+    if strict:
+        found.append(
+            Finding(
+                "warning",
+                f"the reference of {count(len(strict), 'task')} is a decimal number that is"
+                f" compared as text: {_some(strict)}",
+                "set env.scorer=numeric, with env.tolerance where digits may be rounded",
+            )
+        )
+    return found
+
+
+def near_duplicates(tasks: Sequence[Referenced]) -> Iterator[Finding]:
+    """Tasks of two splits with nearly the same prompt, the same numbers and the same reference."""
+    from rapidfuzz import fuzz  # most commands check no data
+
+    texts = [" ".join(re.findall(r"\w+", one.prompt.casefold())) for one in tasks]
+    words = [set(text.split()) for text in texts]
+    known = Counter(word for found in words for word in found)
+    holders: Mapping[str, list[int]] = defaultdict(list)
+    pairs = []
+    for place, own in enumerate(words):
+        rare = sorted(own, key=lambda word: (known[word], word))
+        candidates: set[int] = set()
+        # Two sets that share this much share one of the rarest words of either.
+        for word in rare[: len(rare) - math.ceil(_SHARED * len(rare)) + 1]:
+            if known[word] <= _COMMON:
+                candidates.update(holders[word])
+                holders[word].append(place)
+        pairs += [
+            f"{tasks[other].task.id} ~ {tasks[place].task.id}"
+            for other in sorted(candidates)
+            if tasks[other].split != tasks[place].split
+            and _spaced(tasks[other]) != _spaced(tasks[place])
+            and tasks[other].expected == tasks[place].expected
+            and _numbers(texts[other]) == _numbers(texts[place])
+            and fuzz.ratio(texts[other], texts[place], score_cutoff=ALIKE)
+        ]
+    if pairs:
+        yield Finding(
+            "warning",
+            f"{count(len(pairs), 'pair')} of nearly the same task in two splits: {_some(pairs)}",
+            "keep each in one split, else the test measures memory",
+        )
+
+
+def _spaced(one: Referenced) -> list[str]:
+    return one.prompt.casefold().split()
+
+
+def _numbers(text: str) -> list[str]:
+    return re.findall(r"\d+", text)
+
+
+def _labels(labels: Sequence[str]) -> str:
+    return f"label{'s' * (len(labels) > 1)} {', '.join(f'`{label[:40]}`' for label in labels)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

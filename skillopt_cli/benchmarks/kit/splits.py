@@ -1,0 +1,308 @@
+"""Splits: which tasks are for training, for the gate and for the test, and where they came from."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from skillopt_cli.benchmarks.kit.ratio import (
+    BY_LABEL,
+    hash_order,
+    label_order,
+    parse_ratio,
+    ratio_counts,
+)
+from skillopt_cli.benchmarks.kit.records import (
+    ENDINGS,
+    LeftOut,
+    Record,
+    place,
+    read_records,
+    single_file,
+    task_files,
+)
+from skillopt_cli.core.errors import ConfigError, DataError, UsageError
+from skillopt_cli.core.formatting import count
+from skillopt_cli.core.task import SPLITS, Split, Task
+from skillopt_cli.ports import BenchmarkRequest
+
+MANIFEST = "split_manifest.json"
+FOLDERS: Mapping[Split, tuple[str, ...]] = {
+    "train": ("train",),
+    "selection": ("selection", "val"),
+    "test": ("test",),
+}
+_LAYOUT = "a split folder holds train/, selection/ (or val/) and test/, each with a task file"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFormat:
+    """How a benchmark reads tasks.
+
+    Attributes:
+        make: a record as a task; raises DataError through `Record.fault`, or `LeftOut`.
+        content: question and references in one text; equal texts in two splits are leakage.
+        pattern: names of the task files in a folder given as `data_path`, which are looked for in
+            its folders too; empty where it must hold a single task file.
+        label: what a ratio "by label" spreads evenly over the splits.
+    """
+
+    make: Callable[[Record], Task]
+    content: Callable[[Task], str]
+    pattern: str = ""
+    label: Callable[[Task], str] = lambda task: task.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """The tasks of the three splits, none of them empty, and one line on their source.
+
+    Attributes:
+        left_out: how many records a run does without, by reason.
+    """
+
+    source: str
+    tasks: Mapping[Split, tuple[Task, ...]]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def of(self, split: str) -> tuple[Task, ...]:
+        """The tasks of a split.
+
+        Raises:
+            UsageError: there is no split of this name.
+        """
+        for name, tasks in self.tasks.items():
+            if name == split:
+                return tasks
+        raise UsageError(f"there is no split `{split}`", f"the splits are {', '.join(SPLITS)}")
+
+
+def load_splits(
+    request: BenchmarkRequest, name: str, form: TaskFormat, sample: Path | None = None
+) -> Splits:
+    """The tasks a run works on.
+
+    Taken from the first of: `split_dir`, `data_path` cut by ratio, what `skillopt data prepare` put
+    under `data_root/<name>`, the bundled `sample`. Files are streamed: no text is kept beside the
+    tasks.
+
+    Raises:
+        DataError: a file or record is unusable, a split is empty, an id occurs twice, or two splits
+            share a task.
+        ConfigError: nothing was given to read, or the ratio is malformed.
+    """
+    if request.split_dir is not None:
+        splits = _from_folder(request.split_dir, str(request.split_dir), form)
+    elif request.data_path is not None:
+        splits = _from_file(request, form)
+    elif (prepared := _prepared(request.data_root / name, name)) is not None:
+        splits = _from_folder(prepared, str(prepared), form)
+    elif sample is not None:
+        splits = _from_folder(sample, "bundled sample", form)
+    else:
+        raise ConfigError(
+            f"the {name} benchmark was given no tasks",
+            "set env.split_dir to a folder of splits, or env.data_path to a task file",
+        )
+    tasks = splits.tasks
+    if request.limit:
+        tasks = {split: tasks[split][: request.limit] for split in SPLITS}
+    counts = " / ".join(f"{len(tasks[split])} {split}" for split in SPLITS)
+    left_out = _left_out_words(splits.left_out)
+    about = f"{counts}; {left_out}" if left_out else counts
+    return Splits(f"{splits.source} ({about})", tasks, splits.left_out)
+
+
+def _left_out_words(left_out: Mapping[str, int]) -> str:
+    by_number = sorted(left_out.items(), key=lambda reason: (-reason[1], reason[0]))
+    reasons = ", ".join(f"{n} {why}" for why, n in by_number)
+    return f"{count(sum(left_out.values()), 'record')} left out: {reasons}" if reasons else ""
+
+
+def split_files(folder: Path) -> dict[Split, Path]:
+    """The task file of each split: the first by name in its folder.
+
+    Raises:
+        DataError: a split's folder or file is missing, or selection/ and val/ both exist.
+    """
+    if not folder.is_dir():
+        fault = "is no folder" if folder.exists() else "does not exist"
+        raise DataError(
+            f"the split folder {folder.absolute()} {fault}",
+            f"{_LAYOUT}; if it was moved, name its place with `env.split_dir=FOLDER`",
+        )
+    files: dict[Split, Path] = {}
+    for split in SPLITS:
+        found = [folder / name for name in FOLDERS[split] if (folder / name).is_dir()]
+        if not found:
+            wanted = "/ or ".join(FOLDERS[split])
+            raise DataError(f"{folder} has no {wanted}/", _LAYOUT)
+        if len(found) > 1:
+            raise DataError(f"{folder} has both selection/ and val/", "keep one of them")
+        candidates = task_files(found[0])
+        if not candidates:
+            raise DataError(f"{found[0]} holds no task file ({ENDINGS})", _LAYOUT)
+        files[split] = candidates[0]
+    return files
+
+
+def squeezed(parts: Iterable[str]) -> str:
+    """The parts as one text for `TaskFormat.content`, whatever their case and spacing."""
+    return "\0".join(" ".join(part.split()) for part in parts).casefold()
+
+
+@dataclass(slots=True)
+class _File:
+    """A task file's tasks, with their positions kept compactly for messages.
+
+    Attributes:
+        notes: how the file was read, where its ending does not show it.
+    """
+
+    path: Path
+    notes: list[str] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    numbers: array[int] = field(default_factory=lambda: array("L"))
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def _read(path: Path, form: TaskFormat) -> _File:
+    file = _File(path)
+    for record in read_records(path, file.notes.append):
+        try:
+            file.tasks.append(form.make(record))
+        except LeftOut as reason:
+            file.left_out[reason.why] += 1
+        else:
+            file.numbers.append(record.number)
+    return file
+
+
+def _filled(file: _File) -> _File:
+    if not file.tasks:
+        raise DataError(f"{file.path} holds no tasks", _left_out_words(file.left_out))
+    return file
+
+
+def _from_folder(folder: Path, source: str, form: TaskFormat) -> Splits:
+    files = {split: _filled(_read(path, form)) for split, path in split_files(folder).items()}
+    _refuse_repeated_ids(list(files.values()))
+    tasks = {split: tuple(file.tasks) for split, file in files.items()}
+    _refuse_leaks(tasks, form, list(files.values()))
+    about = source + _read_how(list(files.values()))
+    return Splits(about, tasks, _left_out(list(files.values())))
+
+
+def _read_how(files: Sequence[_File]) -> str:
+    notes = dict.fromkeys(note for file in files for note in file.notes)
+    return f" ({', '.join(notes)})" if notes else ""
+
+
+def _left_out(files: Sequence[_File]) -> Mapping[str, int]:
+    return sum((file.left_out for file in files), Counter())
+
+
+def _from_file(request: BenchmarkRequest, form: TaskFormat) -> Splits:
+    weights = parse_ratio(request.split_ratio)
+    path = request.data_path or Path()
+    files = [_read(file, form) for file in _task_files(path, form.pattern)]
+    if len(files) == 1:
+        _filled(files[0])  # one of many may be empty
+    _refuse_repeated_ids(files)
+    tasks = [task for file in files for task in file.tasks]
+    place = files[0].path if len(files) == 1 else path
+    if len(tasks) < len(SPLITS):
+        raise DataError(
+            f"{place} holds {count(len(tasks), 'task')}, too few for train, selection and test",
+            "give at least 3 tasks; below 20 selection tasks a gate can hardly tell skills apart",
+        )
+    label = form.label if request.split_ratio.endswith(BY_LABEL) else None
+    cut = _cut(tasks, weights, request.split_seed, label)
+    _refuse_leaks(cut, form, files)
+    source = f"{place}{_read_how(files)} cut {request.split_ratio}, seed {request.split_seed}"
+    return Splits(source, cut, _left_out(files))
+
+
+def _task_files(path: Path, pattern: str) -> list[Path]:
+    found = sorted(path.rglob(pattern)) if pattern and path.is_dir() else []
+    return found or [single_file(path)]
+
+
+def _cut(
+    tasks: Sequence[Task],
+    weights: Sequence[int],
+    seed: int,
+    label: Callable[[Task], str] | None = None,
+) -> dict[Split, tuple[Task, ...]]:
+    """Consecutive parts of the hash order: the order within a split, too, is not the file's."""
+    if label:
+        order = iter(label_order(tasks, seed, lambda task: task.id, label))
+    else:
+        order = iter(hash_order(tasks, seed, lambda task: task.id))
+    counts = ratio_counts(len(tasks), weights)
+    return {split: tuple(islice(order, count)) for split, count in zip(SPLITS, counts, strict=True)}
+
+
+def _prepared(folder: Path, name: str) -> Path | None:
+    """The folder, if its preparation was completed."""
+    if (folder / MANIFEST).is_file():
+        return folder
+    if any((folder / part).exists() for parts in FOLDERS.values() for part in parts):
+        raise DataError(
+            f"{folder} is incomplete: it has no {MANIFEST}",
+            f"run `skillopt data prepare {name}` again, or name your own splits with env.split_dir",
+        )
+    return None
+
+
+def _refuse_repeated_ids(files: Sequence[_File]) -> None:
+    seen: dict[str, None] = {}
+    for file in files:
+        for task in file.tasks:
+            if task.id in seen:
+                first, second = _places(
+                    files, [t for f in files for t in f.tasks if t.id == task.id]
+                )
+                raise DataError(
+                    f"the id `{task.id}` occurs twice, in {first} and in {second}",
+                    "give every task an id of its own, over all splits",
+                )
+            seen[task.id] = None
+
+
+def _refuse_leaks(
+    tasks: Mapping[Split, Sequence[Task]], form: TaskFormat, files: Sequence[_File]
+) -> None:
+    """Raise for a task that occurs in two splits under different ids.
+
+    Hashes are kept, not texts; a hit is confirmed on the texts, so a collision does no harm.
+    """
+    seen: dict[int, Split] = {}
+    for split in SPLITS:
+        for task in tasks[split]:
+            content = form.content(task)
+            earlier = seen.setdefault(hash(content), split)
+            if earlier == split:
+                continue
+            twin = next((t for t in tasks[earlier] if form.content(t) == content), None)
+            if twin is not None:
+                first, second = _places(files, [twin, task])
+                raise DataError(
+                    f"{earlier} and {split} share a task, in {first} and in {second}",
+                    "remove one of the two: a task seen in training must not be tested",
+                )
+
+
+def _places(files: Sequence[_File], wanted: Sequence[Task]) -> tuple[str, str]:
+    """The places of the first two of the `wanted` tasks."""
+    found = [
+        place(file.path, number)
+        for file in files
+        for task, number in zip(file.tasks, file.numbers, strict=True)
+        if any(task is one for one in wanted)
+    ]
+    return found[0], found[1]

@@ -1,0 +1,103 @@
+"""How an error is printed: the sentence and the hint, and for a bug its traceback."""
+
+from __future__ import annotations
+
+import errno
+import re
+import traceback
+from contextlib import suppress
+
+import typer
+from pydantic import ValidationError
+from rich.text import Text
+
+from skillopt_cli.cli.output import console_on
+from skillopt_cli.compose.flags import in_shell
+from skillopt_cli.compose.run_folder import unusable_path
+from skillopt_cli.compose.secrets import known_secrets
+from skillopt_cli.config.environment import read_environment
+from skillopt_cli.config.validation_messages import fault_words, first_fault
+from skillopt_cli.core.errors import ConfigError, Interrupted, SkillOptError, UsageError
+from skillopt_cli.core.secrets import Secrets
+from skillopt_cli.plugins import at_fault
+from skillopt_cli.ui.error_text import ERROR, HINT
+
+_ADVICE = re.compile(r"[.:]? *\(?(?:Did you mean|Possible options:) (?P<names>.*?)\)?\Z", re.DOTALL)
+# Literals as the parser sets them: in quotes, and options bare.
+_QUOTED = re.compile(r"'([^']*)'")
+_NO_BRACES = str.maketrans("", "", "{}")
+_OPTION = re.compile(r"(?<![\w`-])(--?[A-Za-z][\w-]*)(?![\w`])")
+
+
+def show_error(error: BaseException) -> int:
+    """Print what ended a command on stderr, for a bug after its traceback; return the exit code."""
+    shown = _as_ours(error)
+    console = console_on(stderr=True)
+    hide = _secrets().hide
+    lines = [Text(ERROR, style="bold red") + Text(hide(shown.message))]
+    if shown.hint:
+        lines.append(Text(HINT, style="bold cyan") + Text(hide(in_shell(shown.hint))))
+    # The terminal may be closed; the exit code counts all the same.
+    with suppress(OSError):
+        for line in lines:
+            console.print(line, soft_wrap=True)
+    return shown.exit_code
+
+
+def _as_ours(error: BaseException) -> SkillOptError:
+    match error:
+        case SkillOptError():
+            return error
+        case typer.TyperException():
+            return _usage_error(error)
+        case KeyboardInterrupt():
+            return Interrupted("stopped by the user")
+        case OSError(errno=errno.ENOSPC | errno.EIO, filename=None):
+            return UsageError(
+                f"the output cannot be written: {error.strerror}",
+                "free disk space, or send the output elsewhere",
+            )
+        case OSError():
+            # Paths are the user's: one that cannot be used is no bug of ours.
+            return unusable_path(error)
+    text = "".join(traceback.format_exception(error))
+    typer.echo(_secrets().hide(text), err=True, nl=False)
+    if culprit := at_fault(error):
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        return SkillOptError(f"{culprit} failed: {what}", "tell its authors, with the lines above")
+    return SkillOptError("internal error", "report it with the lines above")
+
+
+def _usage_error(error: typer.TyperException) -> UsageError:
+    """The parser's error in our form."""
+    message = _said(error)
+    context = getattr(error, "ctx", None)
+    # The parser marks an argument that stands before a command: `skillopt ctl {RUN} stop`.
+    command = context.command_path.translate(_NO_BRACES) if context else "skillopt"
+    hint = f"`{command} --help` shows the usage"
+    advice = _ADVICE.search(message)
+    if advice:
+        message = message[: advice.start()]
+        hint = f"did you mean {_literals(advice['names'].rstrip('?'))}?"
+    message = _literals(message.rstrip("."))
+    return UsageError(message[:1].lower() + message[1:], hint)
+
+
+def _said(error: typer.TyperException) -> str:
+    cause = error.__cause__
+    if isinstance(cause, ValidationError):
+        # The parser checks values with the library that the configuration uses.
+        error.message = fault_words(first_fault(cause)).lstrip(": ")
+    return error.format_message()
+
+
+def _literals(text: str) -> str:
+    """The parser's text with its literals in backticks."""
+    return _OPTION.sub(r"`\1`", _QUOTED.sub(r"`\1`", text))
+
+
+def _secrets() -> Secrets:
+    try:
+        return known_secrets(read_environment())
+    except ConfigError:
+        return Secrets()

@@ -1,0 +1,129 @@
+"""Executes a run at the command line: displays, Ctrl-C, JSON lines."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import typer
+
+from skillopt_cli.compose.execution import OpenRun, open_run
+from skillopt_cli.compose.flags import in_shell
+from skillopt_cli.compose.own_tasks import inferred_line
+from skillopt_cli.compose.request import RunRequest
+from skillopt_cli.compose.roles import players_of
+from skillopt_cli.compose.stop_signals import counted, heeded_signals
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.engine.bus import Subscriber
+from skillopt_cli.engine.session import Session
+from skillopt_cli.planning.call_costs import long_skill_words, skill_chars
+from skillopt_cli.runlog.remaining import Schedule
+from skillopt_cli.runlog.run_log import RunLog
+from skillopt_cli.ui.display import open_display
+from skillopt_cli.ui.json_lines import JsonLines
+
+T = TypeVar("T")
+
+
+def execute(
+    folder: Path,
+    request: RunRequest,
+    work: Callable[[Session], Awaitable[T]],
+    *,
+    as_json: bool,
+    schedule: Schedule | None = None,
+) -> tuple[T, dict[str, Any]]:
+    """Open a run on `folder`, display it and await `work`; its result, and the run's summary.
+
+    Args:
+        schedule: how long the parts of a training will take, for its display.
+
+    Raises:
+        SkillOptError: as `open_run` does.
+        Interrupted: the user stopped the run.
+    """
+    lines = JsonLines(sys.stdout) if as_json else None
+    style = display_style(request, as_json=as_json)
+    run = None
+    log = (request.log or RunLog(folder)).read()
+    if style != "none" and (line := inferred_line(request.config, request.sources)):
+        _notify(in_shell(line))
+    verbose = request.config.run.verbose
+    with open_display(log.view, style, verbose=verbose, schedule=schedule) as observers:
+        first = [Subscriber("json lines", lines)] if lines else []
+        request = replace(request, log=log).with_observers([*first, *observers])
+        try:
+            with open_run(folder, request, _ignore if style == "none" else _notify) as run:
+                result = asyncio.run(_stopped_by_signals(run, work))
+        finally:
+            if lines is not None and run is not None and run.summary:
+                lines.close(run.summary)
+    return result, run.summary
+
+
+async def _stopped_by_signals(run: OpenRun, work: Callable[[Session], Awaitable[T]]) -> T:
+    """Await `work`; the first signal lets calls in flight finish, the second stops at once.
+
+    Raises:
+        Interrupted: the user stopped it.
+    """
+    asked = 0
+
+    def stop(number: int) -> None:
+        nonlocal asked
+        before, asked = asked, counted(asked, number)
+        if asked > 1:
+            run.cancel()
+        elif asked > before:
+            run.stop()
+            # The terminal may be closed.
+            with suppress(OSError):
+                _notify("stopping: calls in flight may finish; Ctrl-C again stops at once")
+
+    loop = asyncio.get_running_loop()
+    heeded = heeded_signals()
+    for number in heeded:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        return await run.perform(work)
+    finally:
+        for number in heeded:
+            loop.remove_signal_handler(number)
+
+
+def display_style(request: RunRequest, *, as_json: bool) -> str:
+    """rich, plain or none: as configured, else rich on a terminal that can draw, with colours."""
+    if request.config.run.display != "auto":
+        return request.config.run.display
+    if as_json:
+        return "none"
+    able = request.environment.get("TERM") != "dumb" and "NO_COLOR" not in request.environment
+    lively = sys.stderr.isatty() and able
+    return "rich" if lively else "plain"
+
+
+def warn_of_long_skills(request: RunRequest, skills: Mapping[str, SkillDocument]) -> None:
+    """Print a warning for each skill whose length makes calls slow and dear.
+
+    Args:
+        skills: those that are measured, by their names.
+    """
+    if display_style(request, as_json=False) == "none":
+        return
+    by_program = players_of(request.config, ("target",))["target"].runs_programs
+    for name, skill in skills.items():
+        if words := long_skill_words(skill_chars(skill, by_program=by_program), name):
+            _notify(f"Warning: {words}")
+
+
+def _notify(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+def _ignore(text: str) -> None:
+    """Show nothing."""

@@ -1,0 +1,84 @@
+"""What `skillopt runs export` writes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import typer
+
+from skillopt_cli.api.evaluation import known_split
+from skillopt_cli.cli.output import put
+from skillopt_cli.compose.run_folder import find_run
+from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.formatting import count
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.reports.diff.named_skill import by_id, named_skill
+from skillopt_cli.reports.export.groups import (
+    export_of_confusions,
+    export_of_kinds,
+    export_of_labels,
+)
+from skillopt_cli.reports.export.table import WRITERS
+from skillopt_cli.reports.export.tasks import export_of_tasks, exported_tasks
+from skillopt_cli.runlog.run_log import read_view
+from skillopt_cli.store.files import check_vacant, replace_folder
+from skillopt_cli.store.layout import target_folders
+
+TABLES = {
+    "tasks": export_of_tasks,
+    "kinds": export_of_kinds,
+    "labels": export_of_labels,
+    "confusions": export_of_confusions,
+}
+"""Tables by what they hold."""
+
+
+def export_table(
+    run: str, out_root: Path, what: str, split: str | None, form: str, out: Path | None
+) -> None:
+    """Write a table of a run.
+
+    Raises:
+        UsageError: there is no such run, nothing of the kind was measured, or the file is taken.
+    """
+    if out is not None:
+        check_vacant(out)
+    elif form == "parquet" and sys.stdout.isatty():
+        raise UsageError("Parquet is no text for a terminal", "name a file with --out")
+    folder = find_run(run, out_root)
+    if targets := target_folders(folder):
+        listed = ", ".join(map(str, targets))
+        raise UsageError(f"{folder} holds a run for each of its targets", f"name one of {listed}")
+    chosen = known_split(split) if split else None
+    found = exported_tasks(read_view(folder), folder, chosen)
+    put(out, WRITERS[form](TABLES[what](found)))
+    if found.textless:
+        typer.echo(
+            f"Note: the answers of {count(found.textless, 'attempt')} are not in the run folder:"
+            " the stage has not ended, or its results.jsonl cannot be read",
+            err=True,
+        )
+
+
+def export_skill(name: str, out_root: Path, out: Path | None) -> None:
+    """Write a run's best skill, or another one that is named as `RUN:3`, without our marks.
+
+    A skill that is a folder becomes one.
+
+    Raises:
+        UsageError: there is no such skill, or the place for it is taken.
+    """
+    if out is not None:
+        check_vacant(out)
+    skill = named_skill(by_id(name, out_root))
+    seed = named_skill(f"{skill.run}:seed").text if skill.run else None
+    document = SkillDocument(skill.text, skill.folder)
+    if skill.folder is None:
+        put(out, document.shipped(seed))
+    elif out is None:
+        raise UsageError(f"the skill {name} is a folder", "name a new folder for it with --out")
+    else:
+        replace_folder(out, replace(document, text=document.shipped(seed)))
+        typer.echo(f"wrote {out}", err=True)

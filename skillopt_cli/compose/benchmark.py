@@ -1,0 +1,99 @@
+"""The benchmark of a run: opened, cut to the tasks in use, and checked against the target."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from skillopt_cli.config import RunConfig
+from skillopt_cli.core.errors import ConfigError, DataError
+from skillopt_cli.core.run_verdict import confirmation_slice
+from skillopt_cli.core.task import SPLITS, Split, Task
+from skillopt_cli.plugins import load_benchmark
+from skillopt_cli.ports import Benchmark, BenchmarkRequest
+
+
+def open_benchmark(config: RunConfig) -> Benchmark:
+    """The benchmark with its tasks loaded.
+
+    Raises:
+        ConfigError: there is no such benchmark.
+        DataError: its data is missing or malformed.
+    """
+    return load_benchmark(config.env.name).open(benchmark_request(config))
+
+
+def benchmark_request(config: RunConfig) -> BenchmarkRequest:
+    """The settings with which the benchmark is opened."""
+    env = config.env
+    split_dir, data_path = env.tasks_from
+    return BenchmarkRequest(
+        split_dir=Path(split_dir) if split_dir else None,
+        data_path=Path(data_path) if data_path else None,
+        data_root=Path(env.data_root),
+        split_ratio=env.split_ratio,
+        split_seed=env.split_seed,
+        limit=env.limit,
+        options=env.options,
+    )
+
+
+def splits_in_use(config: RunConfig, benchmark: Benchmark) -> dict[Split, tuple[Task, ...]]:
+    """The tasks of each split that the run will use.
+
+    Raises:
+        DataError: a split is empty, or an id occurs twice.
+    """
+    tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
+    _refuse_faults(benchmark.name, tasks)
+    evaluation = config.evaluation
+    kept = {task.id for task in confirmation_tasks(config, benchmark)}
+    selection = tasks["selection"][: evaluation.sel_env_num or None]
+    return {
+        "train": tasks["train"][: config.train.train_size or None],
+        "selection": tuple(task for task in selection if task.id not in kept),
+        "test": tasks["test"][: evaluation.test_env_num or None],
+    }
+
+
+def confirmation_tasks(config: RunConfig, benchmark: Benchmark) -> tuple[Task, ...]:
+    """The selection tasks that no step uses, kept for the verdict of the run."""
+    evaluation = config.evaluation
+    tasks = tuple(benchmark.tasks("selection"))[: evaluation.sel_env_num or None]
+    return confirmation_slice(tasks, evaluation.confirm_fraction)
+
+
+def _refuse_faults(name: str, tasks: dict[Split, tuple[Task, ...]]) -> None:
+    """Refuse splits in which marks, which are kept by id, would be ambiguous."""
+    hint = f"correct the benchmark or its data; `skillopt data check {name}` lists such faults"
+    for split, part in tasks.items():
+        if not part:
+            raise DataError(f"the {split} split of benchmark `{name}` is empty", hint)
+    ids = Counter(task.id for part in tasks.values() for task in part)
+    repeated = [task_id for task_id, times in ids.items() if times > 1]
+    if repeated:
+        raise DataError(
+            f"benchmark `{name}` has {len(repeated)} task id(s) more than once,"
+            f" such as `{repeated[0]}`",
+            hint,
+        )
+
+
+def check_abilities(benchmark: Benchmark, target: str, offers: frozenset[str]) -> None:
+    """Refuse a target that lacks what a benchmark needs.
+
+    Args:
+        target: its name, for people.
+        offers: its abilities.
+
+    Raises:
+        ConfigError: it does.
+    """
+    lacking = [need for need in benchmark.needs if offers.isdisjoint(need.split("|"))]
+    if lacking:
+        wanted = ", ".join(sorted(need.replace("|", " or a ") for need in lacking))
+        raise ConfigError(
+            f"benchmark `{benchmark.name}` needs {wanted},"
+            f" which the target `{target}` does not offer",
+            "choose another with `model.target.backend=NAME`; see `skillopt backends list`",
+        )

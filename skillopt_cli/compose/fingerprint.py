@@ -1,0 +1,281 @@
+"""The fingerprint of a run: what can alter a text or a score, recorded and checked for drift."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from skillopt_cli import __version__
+from skillopt_cli.compose.run_folder import anchored, dump_config
+from skillopt_cli.compose.seed_skill import seed_skill
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.declarations import declared, own_settings
+from skillopt_cli.config.layers import flatten
+from skillopt_cli.core.errors import ConfigError, DataError, DriftRefused
+from skillopt_cli.core.events import DriftAllowed
+from skillopt_cli.core.formatting import count
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import Task
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.safe_files import read_regular
+from skillopt_cli.stages import Run
+from skillopt_cli.stages.skill_files import PROMPT as SKILL_FILES
+from skillopt_cli.store.codec import UPGRADE
+from skillopt_cli.store.files import replace_text
+from skillopt_cli.store.layout import CONFIG, MANIFEST, SOURCES
+
+SCHEMA = 1
+"""The schema of the manifests that this program writes."""
+NEW = "(no such setting)"
+"""The value of a setting that the version which began a run did not have."""
+_LOST = "manifest.json is missing, so that nothing can be compared with it"
+_FILE = re.compile(r"\bsha256:[0-9a-f]{64}\b")
+_PARTS = {"config", "benchmark", "target", "optimizer", "seed_skill", "prompts", "splits"}
+
+
+def record_fingerprint(
+    folder: Path, run: Run, seed: SkillDocument, past: RunView, *, allow_drift: bool
+) -> None:
+    """Write config.yaml and manifest.json, after checking them against what is there.
+
+    A run in which nothing was measured yet may change freely.
+
+    Args:
+        past: what earlier processes of the run logged.
+
+    Raises:
+        DriftRefused: something changed, which was not allowed, or the manifest is missing.
+        DataError: the checkpoints are missing.
+        ConfigError: the schedule ends before the steps that are recorded.
+    """
+    new = manifest(run, seed)
+    path = folder / MANIFEST
+    _refuse_lost_checkpoint(folder, run, past)
+    if run.store.load_state() is not None or past.made + past.recalled > 0:
+        changes = drift(read_manifest(path), new) if path.is_file() else [_LOST]
+        if not allow_drift:
+            refuse_drift(changes)
+        _refuse_shortening(run)
+        if changes:
+            run.emit(DriftAllowed(tuple(changes)))
+    replace_text(folder / CONFIG, dump_config(run.config, folder))
+    replace_text(path, json.dumps(new, ensure_ascii=False, indent=1) + "\n")
+
+
+def record_sources(folder: Path, sources: Mapping[str, str]) -> None:
+    """Write where the settings come from, for people; what a resume finds in config.yaml stays.
+
+    Args:
+        sources: by dotted key, as `Resolved` has them.
+    """
+    path = folder / SOURCES
+    try:
+        before = json.loads(read_regular(path))
+    except (OSError, ValueError):
+        before = {}
+    known = before if isinstance(before, dict) else {}
+    merged = {key: known.get(key, s) if s == CONFIG else s for key, s in sources.items()}
+    if merged:
+        replace_text(path, json.dumps(merged, ensure_ascii=False, indent=1) + "\n")
+
+
+def _refuse_lost_checkpoint(folder: Path, run: Run, past: RunView) -> None:
+    """Refuse to begin a run again whose log has checkpoints, or whose checkpoint has no log.
+
+    Raises:
+        DataError: the checkpoints or the log are missing.
+    """
+    if past.run is None and run.store.load_state() is not None:
+        raise DataError(
+            f"{folder} holds a checkpoint and no log of how it came about",
+            "restore events.jsonl from a copy, or start a new run with"
+            f" `run.cache_dir={folder.absolute()}`, which repeats no rollout",
+        )
+    if past.saved is not None and run.store.load_state() is None:
+        raise DataError(
+            f"{folder} holds no checkpoint, and its log has one after step {past.saved.done}",
+            "restore state.json from a copy, or start a new run with"
+            f" `run.cache_dir={folder.absolute()}`, which repeats no rollout",
+        )
+
+
+def _refuse_shortening(run: Run) -> None:
+    state = run.store.load_state()
+    if state is not None and state.done > run.plan.total:
+        raise ConfigError(
+            f"the schedule of {run.plan.total} steps ends before step {state.done},"
+            " which is recorded already",
+            "raise train.num_epochs, or start a new run with the shorter schedule",
+        )
+
+
+def manifest(run: Run, seed: SkillDocument) -> dict[str, Any]:
+    """Versions, configuration, split ids with content hashes, and digests.
+
+    They are of the models, the prompts, the seed skill and, for people, the target's file of
+    weights, if it is one.
+    """
+    return {
+        "schema": SCHEMA,
+        "versions": {"skillopt": __version__, "python": platform.python_version()},
+        "config": binding(run.config),
+        "benchmark": f"{run.benchmark.name}/{run.benchmark.version}",
+        "target": _digest(run.target.fingerprint),
+        "optimizer": _digest(run.optimizer.fingerprint if run.optimizer else ""),
+        **({"judge": _digest(run.judge.fingerprint)} if run.judge else {}),
+        **({"weights": files[0]} if (files := _FILE.findall(run.target.fingerprint)) else {}),
+        "seed_skill": seed.digest,
+        "prompts": {
+            name: _digest(text)
+            for name, text in sorted(run.prompts.items())
+            if name != SKILL_FILES or seed.folder is not None
+        },
+        "splits": {
+            split: {task.id: task.digest[:16] for task in tasks}
+            for split, tasks in _task_sets(run).items()
+        },
+    }
+
+
+def _task_sets(run: Run) -> dict[str, tuple[Task, ...]]:
+    """The tasks of each split, and those set aside where there are any."""
+    found: dict[str, tuple[Task, ...]] = dict(run.splits.items())
+    return found | ({"confirmation": run.confirmation} if run.confirmation else {})
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """A run's manifest.
+
+    Raises:
+        DataError: it is damaged, or a newer version of the program wrote it.
+    """
+    try:
+        found = json.loads(read_regular(path))
+    except (OSError, ValueError, RecursionError):
+        found = None
+    if not (isinstance(found, dict) and found.keys() >= _PARTS):
+        raise DataError(f"{path} cannot be read", "restore it from a copy, or start a new run")
+    schema = found.get("schema")
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise DataError(f"{path} has schema {schema}, this version reads up to {SCHEMA}", UPGRADE)
+    return found
+
+
+def begun_by(folder: Path) -> str:
+    """The version of the program that wrote a run's manifest; empty where none can be read."""
+    try:
+        versions = read_manifest(folder / MANIFEST).get("versions")
+    except DataError:
+        return ""
+    return str(versions.get("skillopt", "")) if isinstance(versions, dict) else ""
+
+
+def drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """What changed between two manifests, a line each; versions may change freely."""
+    changes = config_drift(old, new["config"])
+    for key in ("benchmark", "target", "optimizer", "judge", "seed_skill"):
+        if old.get(key) != new.get(key):
+            changes.append(_another(key))
+    for name in sorted({*old["prompts"], *new["prompts"]}):
+        if old["prompts"].get(name) != new["prompts"].get(name):
+            changes.append(f"prompt {name} reads differently")
+    for split, tasks in new["splits"].items():
+        changes += _split_changes(split, old["splits"].get(split, {}), tasks)
+    return changes
+
+
+def _another(part: str) -> str:
+    return f"{part.replace('_', ' ')} is another one"
+
+
+def config_drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The settings in which `new`, as `binding` gives them, differs from an old manifest."""
+    before = {key: value for key, value in old["config"].items() if _binds(key, value)}
+    changed = []
+    for key in sorted({*before, *new}):
+        # The sections of backends are written where they differ from their defaults.
+        default = _default(key)
+        was, now = before.get(key, default), new.get(key, default)
+        if was != now:
+            known = key in before or not _always_written(key)
+            changed.append(f"{key}: {json.dumps(was) if known else NEW} -> {json.dumps(now)}")
+    return changed
+
+
+def _always_written(key: str) -> bool:
+    """Whether each manifest of a version that has the setting holds it."""
+    found = declared(key)
+    return key in own_settings() and found is not None and not found.setting.left_out_unset
+
+
+def _default(key: str) -> Any:
+    """The default of a setting in a backend's section, as JSON has it; None of any other."""
+    found = None if key in own_settings() else declared(key)
+    return None if found is None else to_jsonable_python(found.info.default)
+
+
+def check_config_drift(folder: Path, config: RunConfig) -> None:
+    """Refuse settings, or a seed skill, other than those that a run recorded.
+
+    Raises:
+        DriftRefused: one changed.
+        DataError: the manifest is damaged.
+    """
+    old = read_manifest(folder / MANIFEST)
+    changes = config_drift(old, binding(config))
+    named = config.env.skill_init
+    if named and Path(named).exists() and seed_skill(config.env, "").digest != old["seed_skill"]:
+        changes.append(_another("seed_skill"))
+    refuse_drift(changes)
+
+
+def refuse_drift(changes: list[str]) -> None:
+    """Stop a resume under changed conditions.
+
+    Raises:
+        DriftRefused: something changed; the message lists it.
+    """
+    if changes:
+        listed = "".join(f"\n  {change}" for change in changes)
+        undo, begun = "undo the changes", ""
+        if any(f": {NEW} -> " in change for change in changes):
+            undo = "finish it with the version that began it"
+            begun = ", as an earlier version of skillopt began it"
+        raise DriftRefused(
+            f"the run cannot go on under changed conditions{begun}:{listed}",
+            f"{undo}, or add --allow-drift to go on and have it recorded",
+        )
+
+
+def binding(config: RunConfig) -> dict[str, Any]:
+    """The settings that can alter a text or a score, by dotted key."""
+    values = flatten(anchored(config).model_dump(mode="json"))
+    return {key: value for key, value in values if _binds(key, value)}
+
+
+def _binds(key: str, value: object) -> bool:
+    found = declared(key)
+    if found is None:
+        return True
+    return not (found.setting.free_on_resume or (found.setting.left_out_unset and value is None))
+
+
+def _split_changes(split: str, old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    if old == new and list(old) == list(new):
+        return []
+    changed = sorted(t for t in {*old, *new} if old.get(t) != new.get(t))
+    shown = ", ".join(changed[:5]) + (", ..." if len(changed) > 5 else "")
+    if not changed:
+        return [f"the {split} split has another order"]
+    return [f"the {split} split differs in {count(len(changed), 'task')}: {shown}"]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

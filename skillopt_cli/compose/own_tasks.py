@@ -1,0 +1,102 @@
+"""Own tasks given by a path: the benchmark that reads them, and the settings they determine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from skillopt_cli.compose.benchmark import benchmark_request
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.layers import Layer, Resolved, Strength, Tier
+from skillopt_cli.config.section import in_home
+from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.task import SPLITS
+from skillopt_cli.plugins import BENCHMARKS, OWN_TASKS, load_benchmark, names
+
+_SOURCE = "inferred: "
+_SHOWN = ("prompt_key", "answer_key", "scorer", "split_ratio", "seed_skill")
+_LONGEST = 60
+"""Characters of a value that is shown beside its name."""
+
+
+def argument_layers(argument: str) -> list[Layer]:
+    """What the argument BENCHMARK sets: the name of one, or a path of own tasks and their reader.
+
+    Raises:
+        UsageError: it looks like a path, and nothing is there.
+    """
+    if not argument:
+        return []
+    values = {"name": argument}
+    if (path := _path(argument)) is not None:
+        values = {"name": OWN_TASKS, _kind(path): str(path)}
+    return [Layer("argument BENCHMARK", {"env": values}, Strength.FLAG)]
+
+
+def inferred_layers(draft: Resolved, argument: str) -> list[Layer]:
+    """What own tasks determine, a layer each; the weakest there are, but for the benchmark's file.
+
+    Nothing where a benchmark is named: then the settings alone count, as in the file of a run.
+
+    Raises:
+        ConfigError, DataError: the tasks cannot be read, or leave more than one reading.
+    """
+    env = draft.config.env
+    by_path = _path(argument) is not None
+    if not any(env.tasks_from) or (env.name and not by_path):
+        return []
+    infer = load_benchmark(OWN_TASKS).infer
+    found = dict(infer(benchmark_request(draft.config))) if infer else {}
+    if env.skill_init or env.from_scratch:
+        found.pop("seed_skill", None)
+    layers = [
+        Layer(f"{_SOURCE}{one.why}", {"env": {key: one.value}}, tier=Tier.BENCHMARK)
+        for key, one in found.items()
+    ]
+    name = Layer(f"{_SOURCE}no benchmark is named", {"env": {"name": OWN_TASKS}})
+    return layers if by_path else [name, *layers]
+
+
+def inferred_line(config: RunConfig, sources: Mapping[str, str]) -> str:
+    """What was inferred and is in force, on one line; empty where nothing was."""
+    found = []
+    for name in _SHOWN:
+        if reason := inferred_reason(sources.get(f"env.{name}", "")):
+            value = str(config.env.options.get(name, getattr(config.env, name, "")))
+            shown = f" {value}" if len(value) <= _LONGEST and "\n" not in value else ""
+            found.append(f"{name}{shown} ({reason})")
+    return (
+        f"Inferred: {', '.join(found)}; `env.scorer=NAME` and the like set another" if found else ""
+    )
+
+
+def inferred_reason(source: str) -> str:
+    """Why a setting of this source was inferred; empty where it was not."""
+    return source.removeprefix(_SOURCE) if source.startswith(_SOURCE) else ""
+
+
+def _path(argument: str) -> Path | None:
+    """The path that an argument is, where it names no benchmark.
+
+    Raises:
+        UsageError: it looks like a path, and nothing is there.
+    """
+    if not argument or argument in names(BENCHMARKS):
+        return None
+    path = Path(in_home(argument))
+    with suppress(OSError):  # a name may be too long for a file
+        if path.exists():
+            return path
+    if path.suffix or "/" in argument:
+        raise UsageError(
+            f"{path.absolute()} does not exist",
+            "name a task file, a folder of splits or a benchmark",
+        )
+    return None
+
+
+def _kind(path: Path) -> str:
+    """The setting that a path of tasks is: a folder of splits, or a file to be cut."""
+    splits = path.is_dir() and any((path / split).is_dir() for split in SPLITS)
+    return "split_dir" if splits else "data_path"

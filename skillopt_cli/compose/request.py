@@ -1,0 +1,109 @@
+"""What a session is opened for, from settings, recordings and a skill."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from skillopt_cli import __version__
+from skillopt_cli.compose.fingerprint import begun_by
+from skillopt_cli.compose.settings import Overrides, settle
+from skillopt_cli.compose.trust import require_consent
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.layers import Resolved
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.engine.bus import Subscriber
+from skillopt_cli.ports import Benchmark
+from skillopt_cli.replay.recorder import check_recordings
+from skillopt_cli.runlog.run_log import RunLog
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What a session is opened for.
+
+    Attributes:
+        environment: variables by name, read once by the caller.
+        observers: displays and trackers; they cannot steer or break the run.
+        sources: where the settings come from that are no defaults, by dotted key.
+        skill: the skill to evaluate; None trains, from the configured seed.
+        arms: further skills to evaluate in the same pass.
+        skill_from: where that was read; empty for an empty skill.
+        resumable: whether the folder of an evaluation holds all that a resume needs.
+        allow_drift: go on although conditions changed.
+        record: where to write the calls that were used, when the run ends.
+        replay: the recording to answer every call from, in the place of models.
+        benchmark: the configured one, where it is open already.
+        log: of the run folder, where it was read already; it takes in the facts of the session.
+        clock: Unix time in seconds.
+    """
+
+    config: RunConfig
+    environment: Mapping[str, str]
+    observers: Sequence[Subscriber] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
+    skill: SkillDocument | None = None
+    arms: tuple[SkillDocument, ...] = ()
+    skill_from: str = ""
+    resumable: bool = False
+    allow_drift: bool = False
+    record: Path | None = None
+    replay: Path | None = None
+    benchmark: Benchmark | None = None
+    log: RunLog | None = None
+    clock: Callable[[], float] = time.time
+
+    @property
+    def training(self) -> bool:
+        """Whether a skill is trained, rather than evaluated."""
+        return self.skill is None
+
+    def with_observers(self, observers: Sequence[Subscriber]) -> RunRequest:
+        """The request with more observers."""
+        return replace(self, observers=(*self.observers, *observers))
+
+
+def run_request(
+    overrides: Overrides,
+    environment: Mapping[str, str],
+    record: Path | None = None,
+    replay: Path | None = None,
+    *,
+    resumed: bool = False,
+) -> RunRequest:
+    """The request of a run with these settings; consent is given and its recordings are checked.
+
+    Args:
+        record: where to write the calls that are used; an existing file is continued if `resumed`.
+        replay: the recording to answer every call from, so that no endpoint and no key is needed.
+
+    Raises:
+        ConfigError: a setting cannot be used.
+        NotTrusted: a file asks for something to which the user does not agree.
+        UsageError, DataError: a recording cannot be used.
+    """
+    overrides = replace(overrides, resumed=resumed)
+    try:
+        resolved = _resolved(overrides, environment, replayed=replay is not None)
+    except ConfigError as error:
+        begun = begun_by(overrides.config.parent) if resumed and overrides.config else ""
+        if begun in ("", __version__):
+            raise
+        hint = f"{error.hint}; skillopt {begun} began the run and can resume it"
+        raise ConfigError(error.message, hint) from error
+    require_consent(overrides, resolved, environment, replayed=replay is not None)
+    check_recordings(record, replay, resumed=resumed)
+    return RunRequest(
+        resolved.config, environment, sources=resolved.sources, record=record, replay=replay
+    )
+
+
+def _resolved(overrides: Overrides, environment: Mapping[str, str], *, replayed: bool) -> Resolved:
+    if replayed:
+        unreached = settle(replace(overrides, roles=()), environment)
+        if unreached.config.env.name:
+            return unreached
+    return settle(overrides, environment)

@@ -1,0 +1,167 @@
+"""The skill a run starts from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.env_section import EnvConfig
+from skillopt_cli.config.sections import OptimizerConfig
+from skillopt_cli.core.companion_files import SKILL_FILE
+from skillopt_cli.core.control_characters import controls_told
+from skillopt_cli.core.errors import ConfigError, DataError, UsageError
+from skillopt_cli.core.events import Degraded
+from skillopt_cli.core.front_matter import fault_of_metadata, limits_exceeded, metadata_notice
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.ports import BackendSpec
+from skillopt_cli.skill_folder import read_companions, read_skill_text
+
+_INVISIBLE = re.compile(r"[\ufeff\u200b-\u200d\u2060]")
+
+
+def training_seed(config: RunConfig, shipped: str) -> SkillDocument:
+    """The seed of a training, which must be able to change it.
+
+    Raises:
+        UsageError, DataError: as `seed_skill`.
+        ConfigError: as `check_writable`.
+    """
+    seed = seed_skill(config.env, shipped)
+    check_writable(seed, config.optimizer)
+    return seed
+
+
+def seed_skill(env: EnvConfig, shipped: str) -> SkillDocument:
+    """The seed: a file or folder of the user's, an empty text, or the benchmark's own sentence.
+
+    Raises:
+        UsageError: the file does not exist, or `env.editable` does not fit it.
+        DataError: the file is not readable text, is empty, or its markers do not pair up.
+    """
+    path = "" if env.from_scratch else env.skill_init
+    if path and Path(path).is_dir():
+        return read_skill(Path(path), env.editable or (SKILL_FILE,))
+    if env.editable is not None:
+        raise UsageError(
+            "`env.editable` is set, but the skill is no folder",
+            "name a folder with a SKILL.md by `env.skill_init=FOLDER`, or leave `env.editable` out",
+        )
+    if env.from_scratch:
+        return SkillDocument("")
+    return read_skill(Path(path)) if path else _shipped(env.name, shipped)
+
+
+def read_skill(path: Path, editable: Sequence[str] = (SKILL_FILE,)) -> SkillDocument:
+    """A skill file, or a folder that holds a SKILL.md.
+
+    Args:
+        editable: see `core.folder.Folder`.
+
+    Raises:
+        UsageError: it does not exist, or `editable` does not fit it.
+        DataError: `read_skill_text` refuses it, it is empty, its markers do not pair up, its front
+            matter has no end or is no YAML, or `read_companions` refuses a file of the folder.
+    """
+    if not path.is_dir():
+        return _read(path)
+    if not (path / SKILL_FILE).is_file():
+        raise UsageError(
+            f"{path} is a folder without a {SKILL_FILE}",
+            "put one there, or name a file, such as"
+            f" {min(path.glob('*.md'), default=path / 'best_skill.md')}",
+        )
+    return replace(_read(path / SKILL_FILE), folder=read_companions(path, editable))
+
+
+def check_writable(seed: SkillDocument, settings: OptimizerConfig) -> None:
+    """Check that nothing but edits of other files is wanted where SKILL.md may not be changed.
+
+    Raises:
+        ConfigError: a setting would have it changed.
+    """
+    if seed.folder is None or seed.folder.may_change(SKILL_FILE):
+        return
+    clashes = {
+        "use_slow_update": (settings.use_slow_update, "false"),
+        "use_skill_aware_reflection": (settings.use_skill_aware_reflection, "false"),
+        "skill_update_mode": (settings.skill_update_mode != "patch", "patch"),
+    }
+    for name, (wanted, other) in clashes.items():
+        if wanted:
+            raise ConfigError(
+                f"`optimizer.{name}` has {SKILL_FILE} changed, which `env.editable` leaves out",
+                f"say `optimizer.{name}={other}`, or add {SKILL_FILE} to `env.editable`",
+            )
+
+
+def check_loadable(skills: Iterable[SkillDocument], target: BackendSpec) -> None:
+    """Check that a target which looks for skills as files will load these.
+
+    Raises:
+        DataError: a name or a description exceeds a limit of such programs.
+    """
+    for skill in skills if target.loads_skills else ():
+        if faults := list(limits_exceeded(skill.text)):
+            raise DataError(
+                f"{target.name} would not load the skill: {'; '.join(faults)}",
+                "correct the front matter of the skill",
+            )
+
+
+def skill_notices(skills: Iterable[SkillDocument]) -> tuple[Degraded, ...]:
+    """What is unusual about the metadata of skills, each thing once."""
+    said = dict.fromkeys(metadata_notice(skill.text) for skill in skills)
+    return tuple(Degraded("skill", notice) for notice in said if notice)
+
+
+def _shipped(benchmark: str, text: str) -> SkillDocument:
+    """The seed skill of a benchmark, which may be a plug-in's or an option of the user."""
+    if not isinstance(text, str):
+        fault = f"is {type(text).__name__}, not text"
+    elif told := controls_told(text):
+        fault = f"holds {told}"
+    elif wrong := fault_of_metadata(text):
+        fault = f"has front matter that {wrong}"
+    else:
+        return SkillDocument(text)
+    raise DataError(
+        f"the seed skill of the benchmark `{benchmark}` {fault}",
+        "correct it in the benchmark or in its `env.seed_skill`, or name a file with"
+        " `env.skill_init=FILE`",
+    )
+
+
+def _read(path: Path) -> SkillDocument:
+    if not path.is_file():
+        raise UsageError(
+            f"the skill file {path.absolute()} does not exist",
+            "check the path; a seed that was moved is named by `env.skill_init=FILE`, an empty one"
+            " by `env.from_scratch=true`",
+        )
+    return checked_skill(read_skill_text(path), path)
+
+
+def checked_skill(text: str, path: Path) -> SkillDocument:
+    """The skill in the text of a file. Pure.
+
+    Raises:
+        DataError: it is empty, its markers do not pair up, or its front matter has no end or is no
+            YAML.
+    """
+    if fault := fault_of_metadata(text):
+        raise DataError(
+            f"the front matter of the skill file {path} {fault}",
+            "write `key: value` lines between two lines `---`, a value with a colon in quotes, or"
+            " put an empty line above it to have it read as text",
+        )
+    skill = SkillDocument(text)
+    if not _INVISIBLE.sub("", skill.body).strip():
+        what = "metadata and no" if skill.regions else "no"
+        raise DataError(
+            f"the skill file {path} holds {what} instructions",
+            "write them below, or start from an empty skill with `env.from_scratch=true`",
+        )
+    return skill

@@ -1,0 +1,184 @@
+"""How many edits each stage of a step let through, and why none came out at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from skillopt_cli.core.edits import CHANGED, EditState
+from skillopt_cli.core.formatting import count
+
+Cause = Literal[
+    "unscored",
+    "all_solved",
+    "unanswered",
+    "no_evidence",
+    "not_proposed",
+    "leaked",
+    "merged_away",
+    "rate_is_zero",
+    "vetoed",
+    "unverified",
+    "not_applied",
+    "no_change",
+]
+
+
+GUARDED: frozenset[EditState] = frozenset({"leak", "shortcut"})
+"""States of edits that the leak guard refused before the merge."""
+UNTRIED: frozenset[EditState] = GUARDED | {"over_budget"}
+"""States of edits that no candidate was made with, by nobody's veto."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What an analyst without a model could go by.
+
+    Attributes:
+        failures: failed attempts it read.
+        fitting: those of them with a reference that occurs in the task or near the answer.
+    """
+
+    failures: int
+    fitting: int
+
+    @property
+    def weak(self) -> bool:
+        """Whether most references fit no task, so that what could be counted is chance."""
+        return 2 * self.fitting < self.failures
+
+    def lacking(self, noun: str = "task") -> str:
+        """How many references do not fit."""
+        tasks = f"{self.failures - self.fitting} of {count(self.failures, noun)}"
+        return f"the references of {tasks} do not occur in their texts"
+
+
+@dataclass(frozen=True, slots=True)
+class EditCounts:
+    """The edits of a step, stage by stage.
+
+    Attributes:
+        scored, failures: attempts with a score, and failed ones among them.
+        left_out: tasks of the batch that were solved when last attempted, and not attempted.
+        asked, answered: analyses, and usable answers among them.
+        proposed, merged: edits of all analysts, and those that the merge kept.
+        rate: how many the step could apply; None for no limit.
+        states: what became of the merged edits, state to number.
+        evidence: None where a model analyses.
+    """
+
+    scored: int
+    failures: int
+    asked: int
+    answered: int
+    proposed: int
+    merged: int
+    rate: int | None = None
+    states: tuple[tuple[EditState, int], ...] = ()
+    evidence: Evidence | None = None
+    left_out: int = 0
+
+    def __add__(self, other: EditCounts) -> EditCounts:
+        """The counts of several steps together."""
+        states = Counter(dict(self.states)) + Counter(dict(other.states))
+        pair = (self.evidence, other.evidence)
+        known = [each for each in pair if each is not None]
+        evidence = Evidence(sum(e.failures for e in known), sum(e.fitting for e in known))
+        rates = [rate for rate in (self.rate, other.rate) if rate is not None]
+        return EditCounts(
+            scored=self.scored + other.scored,
+            failures=self.failures + other.failures,
+            asked=self.asked + other.asked,
+            answered=self.answered + other.answered,
+            proposed=self.proposed + other.proposed,
+            merged=self.merged + other.merged,
+            rate=sum(rates) if len(rates) == 2 else None,
+            states=tuple(states.items()),
+            evidence=evidence if known else None,
+            left_out=self.left_out + other.left_out,
+        )
+
+    @property
+    def cause(self) -> Cause:
+        """The first stage that let no edit through."""
+        stages: tuple[tuple[Cause, bool], ...] = (
+            ("unscored", not (self.scored or self.left_out)),
+            ("all_solved", not (self.asked or self.failures)),
+            ("unanswered", not self.answered),
+            ("no_evidence", not self.proposed and self._baseless),
+            ("not_proposed", not self.proposed),
+            ("leaked", not self.merged and self._guarded == self.proposed),
+            ("merged_away", not self.merged),
+            ("rate_is_zero", self.rate == 0),
+            ("vetoed", bool(self.tried) and set(self.tried) == {"vetoed"}),
+            ("unverified", bool(self.tried) and set(self.tried) <= {"unverified", "harmful"}),
+            ("not_applied", not set(CHANGED) & set(self.tried)),
+        )
+        return next((cause for cause, holds in stages if holds), "no_change")
+
+    @property
+    def tried(self) -> dict[EditState, int]:
+        """What became of the edits that the budget let through, state to number."""
+        return {state: n for state, n in self.states if state not in UNTRIED}
+
+    @property
+    def _guarded(self) -> int:
+        return sum(n for state, n in self.states if state in GUARDED)
+
+    @property
+    def _baseless(self) -> bool:
+        return self.evidence is not None and self.evidence.weak
+
+
+def why_no_edits(counts: EditCounts) -> str:
+    """Why a step, or several with the same cause, changed nothing. Pure."""
+    return _nothing_proposed(counts) if not counts.proposed else _nothing_left(counts)
+
+
+def _nothing_proposed(counts: EditCounts) -> str:
+    match counts.cause:
+        case "unscored":
+            return "no attempt could be scored"
+        case "all_solved":
+            return f"all {_solved(counts)}, and only failures are analysed"
+        case "unanswered":
+            return f"0 of {count(counts.asked, 'analysis', 'analyses')} gave a usable answer"
+        case "no_evidence":
+            known = counts.evidence or Evidence(0, 0)
+            return f"{known.lacking()}, so `rules` proposes nothing"
+        case _:
+            solved = "" if counts.failures else f"all {_solved(counts)}, and "
+            return f"{solved}{count(counts.answered, 'analysis', 'analyses')} proposed no edit"
+
+
+def _solved(counts: EditCounts) -> str:
+    if not counts.left_out:
+        return f"{counts.scored} tasks are solved"
+    tasks = f"{counts.scored + counts.left_out} tasks"
+    return f"{tasks} are solved ({counts.left_out} of them when last attempted)"
+
+
+def _nothing_left(counts: EditCounts) -> str:
+    tried = counts.tried
+    number = count(sum(tried.values()), "edit")
+    match counts.cause:
+        case "leaked":
+            return f"{count(counts.proposed, 'edit')} proposed, the leak guard refused every one"
+        case "merged_away":
+            return f"{count(counts.proposed, 'edit')} proposed, the merge kept 0"
+        case "rate_is_zero":
+            return f"{count(counts.merged, 'edit')} merged, 0 applied: the learning rate is 0"
+        case "vetoed":
+            return f"{number} chosen, every one vetoed"
+        case "unverified":
+            whose = "it was" if sum(tried.values()) == 1 else "they were"
+            return f"{number} tried on the tasks {whose} written for, 0 kept"
+        case "not_applied" if tried:
+            states = ", ".join(f"{n} {state}" for state, n in sorted(tried.items()))
+            return f"{number} chosen, 0 applied: {states}"
+        case "not_applied":
+            return f"{count(counts.merged, 'edit')} merged, 0 chosen"
+        case _:
+            changed = sum(tried.get(state, 0) for state in CHANGED)
+            return f"{count(changed, 'edit')} applied, together they change nothing"

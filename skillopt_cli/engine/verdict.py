@@ -1,0 +1,45 @@
+"""The verdict at the end of a training, on the confirmation slice or the test split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from skillopt_cli.core.events import VerdictReached
+from skillopt_cli.core.run_verdict import VerdictRule, run_verdict
+from skillopt_cli.core.score import Measured
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.stages import Run, begin_tests, measure_test
+
+
+async def reach_verdict(
+    run: Run, seed: SkillDocument, best: SkillDocument, tests: Mapping[str, Measured]
+) -> None:
+    """Compare the best skill with the seed, and state the verdict; none without any tasks.
+
+    Args:
+        tests: marks of the skills on the test split, by label, which are used where no
+            confirmation slice was set aside.
+    """
+    identical = seed.sent.digest == best.sent.digest
+    if run.confirmation:
+        tests = {} if identical else await _confirmed(run, {"seed": seed, "best": best})
+    if not (run.confirmation or tests):
+        return
+    nothing = Measured(seed)
+    verdict = run_verdict(
+        tests.get("seed", nothing).marks,
+        tests.get("best", nothing).marks,
+        "confirmation" if run.confirmation else "test",
+        VerdictRule(run.metric, run.rule.min_coverage),
+        identical=identical,
+    )
+    run.emit(VerdictReached(verdict))
+
+
+async def _confirmed(run: Run, arms: Mapping[str, SkillDocument]) -> dict[str, Measured]:
+    """Marks on the tasks that no step used."""
+    apart = replace(run, splits={**run.splits, "test": run.confirmation})
+    named = {arm: f"{arm}_confirmation" for arm in arms}
+    begin_tests(apart, {named[arm]: skill for arm, skill in arms.items()})
+    return {arm: await measure_test(apart, skill, named[arm]) for arm, skill in arms.items()}

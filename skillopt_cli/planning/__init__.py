@@ -1,0 +1,1 @@
+"""Plans: what a training will take and cost, before anything is spent."""

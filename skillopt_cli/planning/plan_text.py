@@ -1,0 +1,176 @@
+"""The text of a plan: the lines before a training, and table and JSON of `skillopt plan`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from skillopt_cli.core.formatting import count
+from skillopt_cli.core.statistics import detectable_gain, least_gain
+from skillopt_cli.planning.forecast import Range
+from skillopt_cli.planning.plan_from_run import EarlierRun
+from skillopt_cli.planning.plan_notes import latency_words, number, start_warnings, warnings
+from skillopt_cli.planning.planner import PlannedRun
+from skillopt_cli.runlog.manifest_diff import MEASURED
+from skillopt_cli.runlog.text.format import dollars, duration
+
+
+def short_lines(plan: PlannedRun) -> Iterator[str]:
+    """What a training will take, in two lines; a warning for each cap that buys less than all."""
+    forecast, total = plan.forecast, plan.forecast.total
+    asked = f", {number(total.asked)} optimizer calls" if "optimizer" in plan.costs else ""
+    steps = count(len(forecast.steps), "step")
+    left = "" if len(forecast.steps) == plan.plan.total else f" of {plan.plan.total} left"
+    yield f"Plan: {steps}{left}, {number(total.rollouts)} rollouts{asked}"
+    workers = count(plan.config.run.workers, "worker")
+    took = duration(total.seconds.point)
+    yield (
+        f"Plan: about {number(_rough(plan.tokens))} tokens{_money(plan)},"
+        f" {took} with {workers} if {latency_words(plan)}"
+    )
+    yield from start_warnings(plan)
+
+
+def plan_rows(plan: PlannedRun) -> list[tuple[str, str, str]]:
+    """Rows of (what, likely, range) in the order things are spent."""
+    forecast, total = plan.forecast, plan.forecast.total
+    rows = [
+        ("steps", f"{len(forecast.steps):,}", count(plan.config.train.num_epochs, "epoch")),
+        _row("rollouts", total.rollouts),
+        _row("  baseline", forecast.baseline.rollouts),
+        _row("  steps", forecast.training.rollouts),
+        *([_row("  pruning", pruning)] if (pruning := forecast.pruning.rollouts).high else []),
+        _row("  final test", forecast.test.rollouts),
+    ]
+    attempt = forecast.attempt
+    if attempt.turns.high > 1:
+        rows.append(_row("target calls", total.rollouts * attempt.turns))
+    if attempt.verdicts.high:
+        rows.append(_row("judge calls", total.rollouts * attempt.verdicts))
+    if "optimizer" in plan.costs:
+        rows.append(_row("optimizer calls", total.asked))
+        rows += [_row(f"  {stage}", number) for stage, number in total.calls.items()]
+    rows.append(("preflight calls", f"{forecast.models}", ""))
+    rows += [_row("all calls", forecast.calls), _row("tokens (estimate)", _rough(plan.tokens))]
+    usd = plan.usd
+    if usd is None:
+        models = ", ".join(f"{plan.costs[role].model} ({role})" for role in plan.unpriced)
+        rows.append(("US dollars", "unknown", f"no price for {models}: see model.prices"))
+    elif usd.high:
+        rows.append((
+            "US dollars",
+            dollars(usd.point),
+            f"{dollars(usd.low)} to {dollars(usd.high)}",
+        ))
+    seconds = total.seconds
+    rows.append((
+        "time",
+        duration(seconds.point),
+        f"{duration(seconds.low)} to {duration(seconds.high)}",
+    ))
+    return rows
+
+
+def plan_document(plan: PlannedRun) -> dict[str, Any]:
+    """The plan as JSON; ranges are {low, point, high}, `usd` is null where a price is unknown."""
+    forecast, total = plan.forecast, plan.forecast.total
+    usd = plan.usd
+    return {
+        "benchmark": plan.config.env.name,
+        "tasks": dict(plan.sizes),
+        "steps": len(forecast.steps),
+        "rollouts": _document(total.rollouts)
+        | {
+            "baseline": _document(forecast.baseline.rollouts),
+            "test": _document(forecast.test.rollouts),
+            "by_stage": {stage: _document(number) for stage, number in total.attempts.items()},
+        },
+        "optimizer_calls": _document(total.asked)
+        | {"by_stage": {stage: _document(number) for stage, number in total.calls.items()}},
+        "judge_calls": _document(total.rollouts * forecast.attempt.verdicts),
+        "preflight_calls": forecast.models,
+        "calls": _document(forecast.calls),
+        "likely_calls": None if plan.likely is None else _document(plan.likely),
+        "tokens": _document(plan.tokens),
+        "usd": None if usd is None else _document(usd),
+        "unknown_prices": {role: plan.costs[role].model for role in plan.unpriced},
+        "seconds": _document(total.seconds),
+        "assumed": {
+            "accuracy": _document(plan.assumed.solved),
+            "best_step": plan.assumed.best_step,
+            "unchanged": plan.assumed.unchanged,
+            "measured": plan.assumed.measured,
+            "latency": plan.seconds["target"],
+            "latency_by_role": dict(plan.seconds),
+            "passing": plan.assumed.passing,
+            "last_step": plan.assumed.last_step,
+        },
+        "like": None if plan.earlier is None else _like(plan, plan.earlier),
+        "smallest_gain": {
+            split: {
+                "one_task": 1 / n,
+                "detectable": detectable_gain(n),
+                "without_loss": least_gain(n),
+            }
+            for split in MEASURED
+            if (n := plan.sizes[split])
+        },
+        "caps": [
+            {
+                "cap": coverage.cap.name,
+                "limit": coverage.cap.limit,
+                "steps": coverage.steps,
+                "final_test": coverage.tested,
+            }
+            for coverage in plan.cap_coverage()
+        ],
+        "warnings": list(warnings(plan)),
+    }
+
+
+def _like(plan: PlannedRun, earlier: EarlierRun) -> dict[str, Any]:
+    """What was taken from the earlier run; null for what it did not measure, or what was given."""
+    return {
+        "run": earlier.run,
+        "steps": earlier.steps,
+        "models": dict(earlier.models),
+        **asdict(earlier.known),
+        "tokens": {
+            role: {
+                stage: {"prompt": cost.prompt.point, "completion": cost.completion.point}
+                for stage, cost in costs.stages.items()
+            }
+            for role, costs in plan.costs.items()
+        },
+    }
+
+
+def _row(what: str, number: Range) -> tuple[str, str, str]:
+    known = number.low == number.high
+    return what, f"{number.point:,.0f}", "" if known else f"{number.low:,.0f} to {number.high:,.0f}"
+
+
+def _rough(number: Range) -> Range:
+    """An estimate with the two digits that it may claim."""
+    return Range(
+        *(
+            round(n, 1 - math.floor(math.log10(n))) if n >= 1 else 0.0
+            for n in (number.low, number.point, number.high)
+        )
+    )
+
+
+def _money(plan: PlannedRun) -> str:
+    """The price, to go on with; nothing where all is free."""
+    usd = plan.usd
+    if usd is None:
+        return ", price unknown"
+    if not usd.high:
+        return ""
+    return f", {dollars(usd.point)} ({dollars(usd.low)} to {dollars(usd.high)})"
+
+
+def _document(number: Range) -> dict[str, Any]:
+    return {"low": number.low, "point": number.point, "high": number.high}

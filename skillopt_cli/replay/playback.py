@@ -1,0 +1,101 @@
+"""Plays a recording back: models that answer from it, so that no backend is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from skillopt_cli.backends.middleware.recorder import Outcome, RecordedFailures, Replayed
+from skillopt_cli.config import RunConfig
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.events import Role
+from skillopt_cli.replay.recorder import error_of
+from skillopt_cli.replay.recording import Ending, RecordedRole, read_calls, read_header
+from skillopt_cli.store.journal import Journal
+
+ReplySettings = Mapping[str, Any]
+"""The settings of a role that can alter a reply, by name."""
+
+
+def one_at_a_time(config: RunConfig) -> RunConfig:
+    """The configuration of a replay: attempts one after the other.
+
+    Attempts that wait for no model end in another order than the recorded ones did, and how many
+    are begun before a candidate is rejected depends on that. One after the other begins the fewest,
+    all of which the recording holds.
+    """
+    return config.model_copy(update={"run": config.run.model_copy(update={"workers": 1})})
+
+
+def replayed_chats(
+    source: Path, settings: Mapping[Role, ReplySettings], journal: Journal
+) -> dict[Role, Replayed]:
+    """The chat model of each role as a recording has it; fills the journal with its replies.
+
+    Args:
+        settings: of each role that the run calls.
+
+    Raises:
+        ConfigError: the recording is of other models, or lacks a role.
+        DataError: it cannot be read.
+    """
+    roles = read_header(source).roles
+    for role, wanted in settings.items():
+        _check_equal(source, role, roles.get(role), wanted)
+    script = _fill(journal, source)
+    return {
+        role: Replayed(
+            role, roles[role].name, roles[role].fingerprint, frozenset(roles[role].offers), script
+        )
+        for role in settings
+    }
+
+
+def _check_equal(
+    source: Path, role: Role, recorded: RecordedRole | None, wanted: ReplySettings
+) -> None:
+    if recorded is None:
+        raise ConfigError(
+            f"{source} holds no calls of the {role}",
+            "it was made by `skillopt eval`; a training is replayed from one made by"
+            " `skillopt train`",
+        )
+    names = [*recorded.settings, *(name for name in wanted if name not in recorded.settings)]
+    for name in names:
+        was, now = recorded.settings.get(name), wanted.get(name)
+        if was != now:
+            raise ConfigError(
+                f"{source} was recorded with {name} {was!r} of the {role}, not {now!r}",
+                f"{_assignment(role, name, was)}, or record it again",
+            )
+
+
+def _assignment(role: Role, name: str, value: object) -> str:
+    """How to give a setting its recorded value."""
+    key = f"model.{name}" if "." in name else f"model.{role}.{name}"
+    return f"leave {key} out" if value in (None, "") else f"add `{key}={value}`"
+
+
+def _fill(journal: Journal, source: Path) -> RecordedFailures:
+    """Put the recorded replies into the journal; the script of the calls that also failed."""
+    outcomes: dict[str, list[Outcome]] = {}
+    ending = Ending(0)
+    with journal.transaction():
+        for call in read_calls(source):
+            if isinstance(call, Ending):
+                ending = call
+            elif call.failures:
+                outcomes[call.key] = [error_of(failure) for failure in call.failures]
+                outcomes[call.key] += [call.reply] if call.reply else []
+            elif call.reply is not None:
+                journal.remember_call(call.key, call.reply)
+    return RecordedFailures(str(source), outcomes, _hint(ending))
+
+
+def _hint(ending: Ending) -> str:
+    """Why a call may be missing, the likeliest reason first."""
+    changed = "a prompt, the skill, the data or a setting changed since: record it again"
+    if ending.ended_early:
+        return f"the recorded run ended early ({ending.ended_early}), or {changed}"
+    return changed

@@ -1,0 +1,149 @@
+"""A comparison of skills on the same tasks: as a JSON document, rows of tasks, and tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from skillopt_cli.core.repeats import Repeated, compared
+from skillopt_cli.core.score import Metric
+from skillopt_cli.core.statistics import corrected, interval
+from skillopt_cli.core.task import Task
+from skillopt_cli.reports.page import Rows
+from skillopt_cli.runlog.text.format import UNKNOWN, change, out_of, score
+
+Document = dict[str, Any]
+PAIR_TITLES = ("pair", "gain", "95 % interval", "won", "lost", "tied", "p", "p (all pairs)")
+
+
+def arms_document(arms: Mapping[str, Repeated], metric: Metric) -> Document:
+    """The arms, and every pair of them, as JSON."""
+    return {
+        "metric": metric.name,
+        "arms": [{"name": name, **_arm(found, metric)} for name, found in arms.items()],
+        "pairs": [asdict(pair) for pair in compared(arms, metric)],
+    }
+
+
+def _arm(found: Repeated, metric: Metric) -> Document:
+    averaged = found.averaged
+    mean = averaged.mean(metric)
+    return {
+        "skill_digest": found.skill.digest,
+        "chars": len(found.skill.text),
+        "n_items": averaged.n,
+        "scored": averaged.scored,
+        "attempts": found.attempts,
+        "attempts_scored": found.scored,
+        "coverage": found.coverage,
+        "hard": averaged.hard,
+        "soft": averaged.soft,
+        "value": mean,
+        "interval": None if mean is None else interval(mean, averaged.scored),
+        "flaky": list(found.flaky),
+    }
+
+
+_SHARED = ("benchmark", "judge", "data", "split", "repeats", "given", "metric")
+
+
+def matrix_document(found: Mapping[str, Document]) -> Document:
+    """The same arms with several targets; p-values are corrected for all pairs of all targets.
+
+    Args:
+        found: the result with each target, by its name.
+    """
+    pairs = [pair for document in found.values() for pair in document["pairs"]]
+    sure = iter(corrected([pair["p_value"] for pair in pairs]))
+    first = next(iter(found.values()))
+    return {
+        **{name: first[name] for name in _SHARED if name in first},
+        "targets": [
+            {
+                "target": name,
+                "model": document["target"],
+                "arms": document["arms"],
+                "pairs": [{**pair, "p_corrected": next(sure)} for pair in document["pairs"]],
+                **({"lint": document["lint"]} if "lint" in document else {}),
+            }
+            for name, document in found.items()
+        ],
+    }
+
+
+def task_rows(arms: Mapping[str, Repeated], tasks: Sequence[Task]) -> Iterator[str]:
+    """A JSON line per task: the marks of every draw, by arm."""
+    for task in tasks:
+        marks = {
+            name: {
+                "hard": [mark.hard for mark in found.draws[task.id]],
+                "soft": [mark.soft for mark in found.draws[task.id]],
+            }
+            for name, found in arms.items()
+        }
+        row = {"id": task.id, "task_type": task.kind, "arms": marks}
+        yield f"{json.dumps(row, ensure_ascii=False)}\n"
+
+
+def arms_rows(document: Document) -> Iterator[Rows]:
+    """A table of the arms, and one of their pairs, if there are any."""
+    yield Rows(("arm", "score", "95 % interval", "tasks", "chars"), _arm_rows(document))
+    if document["pairs"]:
+        yield Rows(PAIR_TITLES, [pair_row(pair) for pair in document["pairs"]])
+
+
+def matrix_rows(document: Document) -> Iterator[Rows]:
+    """A table of the arms with every target, and one of their pairs, if there are any."""
+    targets = document["targets"]
+    scores = [
+        [arm["name"], *(_cell(target["arms"][i]) for target in targets)]
+        for i, arm in enumerate(targets[0]["arms"])
+    ]
+    yield Rows(("arm", *(target["target"] for target in targets)), scores)
+    pairs = [[t["target"], *pair_row(pair)] for t in targets for pair in t["pairs"]]
+    if pairs:
+        yield Rows(("target", *PAIR_TITLES), pairs)
+
+
+def _cell(arm: Document) -> str:
+    """A score with its interval."""
+    return f"{score(arm['value'])} ({interval_words(arm['interval'])})"
+
+
+def title(document: Document) -> str:
+    """What was measured: `test (hard, 2 draws each)`."""
+    draws = f", {document['repeats']} draws each" if document["repeats"] > 1 else ""
+    return f"{document['split']} ({document['metric']}{draws})"
+
+
+def _arm_rows(document: Document) -> list[list[str]]:
+    return [
+        [
+            arm["name"],
+            score(arm["value"]),
+            interval_words(arm["interval"]),
+            out_of(arm["scored"], arm["n_items"]),
+            f"{arm['chars']:,}",
+        ]
+        for arm in document["arms"]
+    ]
+
+
+def pair_row(pair: Document) -> list[str]:
+    """A row of the table of pairs."""
+    counts = [str(pair[name]) for name in ("won", "lost", "tied")]
+    chances = [_chance(pair[name]) for name in ("p_value", "p_corrected")]
+    ends = UNKNOWN if pair["interval"] is None else "{:+.2f} to {:+.2f}".format(*pair["interval"])
+    return [f"{pair['first']} -> {pair['second']}", change(pair["gain"]), ends, *counts, *chances]
+
+
+def _chance(p_value: float) -> str:
+    """A p-value; one that is not zero is never shown as zero."""
+    return f"{p_value:.3f}" if p_value >= 0.0005 else "<0.001"
+
+
+def interval_words(ends: Sequence[float] | None) -> str:
+    """A confidence interval: `0.41 to 0.67`."""
+    return UNKNOWN if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"

@@ -1,0 +1,162 @@
+"""The tasks of a run as a table: a row for each, with the answers and scores of seed and best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from skillopt_cli.benchmarks.kit.answers import extract_answer, tagged_or_all
+from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.labels import Labels, TaskAnswers, find_labels
+from skillopt_cli.core.task import SPLITS, Split
+from skillopt_cli.reports.export.table import Column, ExportTable
+from skillopt_cli.reports.task_answers import TaskAnswer
+from skillopt_cli.reports.task_table import TaskRow, task_table
+from skillopt_cli.reports.task_texts import TaskTexts
+from skillopt_cli.runlog.view import RunView
+
+COMPARED: tuple[Split, ...] = ("selection", "test")
+"""The splits on which a training measures both seed and best skill."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedTask:
+    """A task and the part of the data it is of: a split, or `confirmation`."""
+
+    part: str
+    row: TaskRow
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedTasks:
+    """The tasks of a run.
+
+    Attributes:
+        titles: of the texts that were measured, in the order of each row's answers.
+        labels: the label set of all tasks of the run, those that are not exported included.
+    """
+
+    titles: tuple[str, ...]
+    tasks: Sequence[ExportedTask]
+    labels: Labels
+
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """What the columns of each text begin with; nothing where there is only one."""
+        if len(self.titles) == 1:
+            return ("",)
+        return tuple(f"{title.replace(' ', '_')}_" for title in self.titles)
+
+    @property
+    def textless(self) -> int:
+        """Attempts whose answer is not in the run folder."""
+        answers = (answer for task in self.tasks for answer in task.row.answers if answer)
+        attempts = (attempt for answer in answers for attempt in answer.attempts)
+        # Texts that are equal share their attempts.
+        return len({(one.folder, one.outcome.task) for one in attempts if not one.known})
+
+    def label_of(self, row: TaskRow) -> str | None:
+        """The label that is the expected answer to a task."""
+        return self.labels.label_of(row.expected)
+
+    def label_in(self, text: str) -> str | None:
+        """The label that an answer names."""
+        answers = (tagged_or_all(text), extract_answer(text))
+        return self.labels.label_of([*answers, *(one.strip(" .!\"'`*") for one in answers)])
+
+
+def exported_tasks(view: RunView, folder: Path, split: Split | None = None) -> ExportedTasks:
+    """The tasks of a run that were attempted.
+
+    Args:
+        folder: the run folder.
+        split: which; else those on which a training measures both seed and best skill, and the
+            one that an evaluation measured.
+
+    Raises:
+        UsageError: none was attempted.
+    """
+    measured = SPLITS if view.evaluated is None else (view.evaluated,)
+    texts = TaskTexts(folder, whole=True)
+    tables = {name: task_table(view, name, texts) for name in measured}
+    chosen = (split,) if split else COMPARED if view.evaluated is None else measured
+    found = [tables[name] for name in chosen if name in tables and tables[name].rows]
+    if not found:
+        what = f"{split} task" if split else "task"
+        raise UsageError(
+            f"the run {folder} has no {what} that was attempted",
+            "`skillopt runs list` shows the runs, and what each has measured",
+        )
+    answers = [
+        TaskAnswers(row.task, tuple(row.expected))
+        for table in tables.values()
+        for row in table.rows
+    ]
+    tasks = [
+        ExportedTask("confirmation" if row.confirming else table.split, row)
+        for table in found
+        for row in table.rows
+    ]
+    return ExportedTasks(found[0].titles, tasks, find_labels(answers))
+
+
+def export_of_tasks(found: ExportedTasks) -> ExportTable:
+    """A row for each task. Scores of repeated attempts are means, beside those of each."""
+    answers = [answer for task in found.tasks for answer in task.row.answers if answer]
+    repeated = any(len(answer.attempts) > 1 for answer in answers)
+    columns = [
+        *(Column(name, "text") for name in ("id", "split", "kind", "label", "input")),
+        Column("expected", "texts"),
+    ]
+    for prefix in found.prefixes:
+        columns += [
+            Column(f"{prefix}answer", "text"),
+            Column(f"{prefix}hard", "number"),
+            Column(f"{prefix}soft", "number"),
+        ]
+        if repeated:
+            columns += [
+                Column(f"{prefix}attempts", "count"),
+                Column(f"{prefix}answer_of_attempt", "count"),
+                Column(f"{prefix}hard_of_each", "numbers"),
+                Column(f"{prefix}soft_of_each", "numbers"),
+            ]
+    compared = len(found.titles) > 1
+    if compared:
+        columns.append(Column("flip", "text"))
+    rows = []
+    for task in found.tasks:
+        cells = [cell for one in task.row.answers for cell in _answer(one, repeated=repeated)]
+        rows.append((*_about(found, task), *cells, *((task.row.flip,) if compared else ())))
+    return ExportTable(columns, rows)
+
+
+def _about(found: ExportedTasks, task: ExportedTask) -> tuple[Any, ...]:
+    row = task.row
+    label = found.label_of(row)
+    return row.task, task.part, row.kind, label, _asked(row.question), list(row.expected)
+
+
+def _answer(answer: TaskAnswer | None, *, repeated: bool) -> Iterator[Any]:
+    if answer is None:
+        yield from [None] * (5 if repeated else 3)
+        if repeated:
+            yield from ([], [])
+        return
+    yield tagged_or_all(answer.text)
+    yield answer.outcome.hard
+    yield answer.outcome.soft
+    if repeated:
+        yield len(answer.attempts)
+        yield answer.shown
+        yield [one.outcome.hard for one in answer.attempts]
+        yield [one.outcome.soft for one in answer.attempts]
+
+
+def _asked(question: str) -> str:
+    """What was asked; of a text with one section alone, without the title of that."""
+    if question.startswith("## ") and "\n## " not in question:
+        return question.partition("\n")[2]
+    return question

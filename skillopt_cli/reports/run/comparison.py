@@ -1,0 +1,162 @@
+"""Several runs on the same tasks, side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Literal
+
+from skillopt_cli.reports.page import Block, Heading, Line, Rows
+from skillopt_cli.reports.run.cost import is_priced, money_cell
+from skillopt_cli.reports.run.figures import courses
+from skillopt_cli.reports.run.paired import paired_blocks
+from skillopt_cli.reports.run.subject import Difference, Subject
+from skillopt_cli.runlog.parts import StepView
+from skillopt_cli.runlog.summary import summarise
+from skillopt_cli.runlog.text.format import change, count, one_line, out_of, result_name, score
+from skillopt_cli.runlog.text.header import skill_words
+from skillopt_cli.runlog.verdict import why_no_change
+
+_ABREAST = 4
+"""Runs that get a column each; of more, each gets a row."""
+
+
+def side_by_side(
+    runs: Sequence[Subject], differences: Sequence[Difference] = (), *, illustrated: bool = False
+) -> Iterator[Block]:
+    """The report on several runs: scores, gate decisions by step, what they were set to."""
+    yield Heading(count(len(runs), "run"), 1)
+    # A column of nothing but zeros would only take room.
+    priced = any(is_priced(run.view.spent) for run in runs)
+    kind = test_kind(runs)
+    mark = "" if kind == "hard" else f" ({kind})"
+    tests = (f"test seed{mark}", f"test best{mark}")
+    money = ("USD",) if priced else ()
+    titles = ("run", "baseline", "best", "n", *tests, "n", "steps", "saved", *money, "status")
+    yield Rows(titles, [_row(run, kind, priced) for run in runs], range(1, len(titles) - 1))
+    yield Line(
+        "steps: accepted/rejected/skipped/indecisive; the best val score was selected on its tasks,"
+        " so it flatters: compare test scores",
+        "dim",
+        free=True,
+    )
+    # The runs have the same test tasks, so each has the same looks.
+    if (ledger := runs[0].ledger) and ledger.sentence:
+        yield Line(ledger.sentence, "dim", free=True)
+    for label, run in zip(_labels(runs), runs, strict=True):
+        if run.view.run and (skill := skill_words(run.view.run)):
+            yield Line(f"{label}: skill {skill}", free=True)
+    yield from paired_blocks(runs, kind)
+    if illustrated:
+        yield from courses(runs)
+    if any(run.view.steps for run in runs):
+        yield Heading("Steps")
+        yield _accepted(runs) if len(runs) > _ABREAST else _steps(runs)
+    yield Heading("What differs")
+    if differences:
+        yield _differing(runs, differences)
+    else:
+        yield Line("nothing that can alter a text or a score")
+    yield from _reasons(runs)
+
+
+def test_kind(runs: Sequence[Subject]) -> Literal["hard", "soft"]:
+    """The score that tests are compared by: the soft one where every run's gate compared that."""
+    metrics = {run.view.run.metric for run in runs if run.view.run}
+    return "soft" if metrics == {"soft"} else "hard"
+
+
+def _labels(runs: Sequence[Subject]) -> list[str]:
+    return [one_line(run.label) for run in runs]
+
+
+def _steps(runs: Sequence[Subject]) -> Rows:
+    """What became of each step of each run."""
+    columns = zip_longest(*(run.view.steps for run in runs))
+    rows = [(str(i), *map(_cell, steps)) for i, steps in enumerate(columns, 1)]
+    return Rows(("step", *_labels(runs)), rows)
+
+
+def _accepted(runs: Sequence[Subject]) -> Rows:
+    """The steps of each run that changed its skill."""
+    rows = [
+        (label, ", ".join(f"{s.number}: {_cell(s)}" for s in run.view.steps if _changed(s)) or "-")
+        for label, run in zip(_labels(runs), runs, strict=True)
+    ]
+    return Rows(("run", "accepted in step"), rows)
+
+
+def _changed(step: StepView) -> bool:
+    return "accept" in (step.action or "")
+
+
+def _differing(runs: Sequence[Subject], differences: Sequence[Difference]) -> Rows:
+    """Settings with the value each run has."""
+    labels = _labels(runs)
+    columns = [(one_line(d.key), *(_value(v) for v in d.values)) for d in differences]
+    if len(runs) <= _ABREAST:
+        return Rows(("setting", *labels), columns)
+    titles, *values = zip(*columns, strict=True)
+    rows = [(label, *row) for label, row in zip(labels, values, strict=True)]
+    return Rows(("run", *titles), rows)
+
+
+def _row(run: Subject, kind: Literal["hard", "soft"], priced: bool) -> tuple[str, ...]:
+    summary = summarise(run.view, expect=False)
+    counts = (summary[f"total_{name}"] for name in ("accepts", "rejects", "skips", "indecisive"))
+    gain = summary[f"test_delta_{kind}"]
+    tested = f" ({change(gain)})" if gain is not None else ""
+    others = [t for label, t in run.view.tests.items() if not run.view.total_steps]
+    n, scored = summary["test_n"], summary["test_scored"]
+    test = score(summary[f"test_{kind}"]) + tested if n else "-"
+    if others:
+        n, scored = others[0].n, others[0].scored
+        split = result_name(others[0].label)
+        test = score(getattr(others[0], kind)) + ("" if split == "test" else f" ({split})")
+    return (
+        one_line(run.label),
+        _known(run.view.baseline.value if run.view.baseline else None),
+        _known(run.view.standing.best),
+        _reach(summary["best_selection_scored"], summary["best_selection_n"]),
+        score(summary[f"baseline_test_{kind}"]) if summary["baseline_test_n"] else "-",
+        test,
+        _reach(scored, n),
+        "/".join(str(number) for number in counts) if run.view.total_steps else "-",
+        f"{run.view.rollouts_saved:,}",
+        *((money_cell(run.view.spent),) if priced else ()),
+        str(summary["status"]),
+    )
+
+
+def _known(value: float | None) -> str:
+    return "-" if value is None else score(value)
+
+
+def _reach(scored: int, n: int) -> str:
+    return out_of(scored, n).removeprefix("n=") if n else "-"
+
+
+def _cell(step: StepView | None) -> str:
+    if step is None:
+        return "-"
+    decision = step.gate.decision if step.gate else None
+    if decision is None or decision.candidate is None:
+        return step.action or "unfinished"
+    bound = "at most " if decision.early else ""
+    return f"{step.action} {bound}{score(decision.candidate)}"
+
+
+def _value(value: object) -> str:
+    return (
+        "-" if value is None else one_line(value if isinstance(value, str) else json.dumps(value))
+    )
+
+
+def _reasons(runs: Sequence[Subject]) -> Iterator[Block]:
+    found = [(run.label, why_no_change(run.view)) for run in runs]
+    if any(reasons for _, reasons in found):
+        yield Heading("Why nothing changed")
+        for label, reasons in found:
+            if reasons:
+                yield Line(f"{one_line(label)}: {reasons['sentence']}", "yellow")

@@ -1,0 +1,78 @@
+"""What early rejection saved, from counted facts only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from skillopt_cli.core.ledger import Spent
+from skillopt_cli.reports.page import Block, Heading, Line
+from skillopt_cli.runlog.costs import Document, spend_document
+from skillopt_cli.runlog.text.format import count
+from skillopt_cli.runlog.text.spend import spend_words
+from skillopt_cli.runlog.view import RunView
+
+
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """Measurements of candidates, and of texts with new guidance, on the selection split.
+
+    Attributes:
+        measurements, early: how many there were, and how many of them were settled early.
+        attempts: made for them or recalled from the journal.
+        saved: attempts that were not needed.
+        spend: what the target's calls for them cost.
+    """
+
+    measurements: int
+    early: int
+    attempts: int
+    saved: int
+    spend: Spent
+
+    @property
+    def without(self) -> int:
+        """Attempts that the same measurements take without early rejection."""
+        return self.attempts + self.saved
+
+    @property
+    def document(self) -> Document:
+        """The counts as JSON. What the saved attempts would have cost is not known."""
+        return {
+            "measurements": self.measurements,
+            "settled_early": self.early,
+            "attempts": self.attempts,
+            "attempts_without": self.without,
+            "rollouts_saved": self.saved,
+            "spend": spend_document(self.spend),
+        }
+
+
+def savings(view: RunView) -> Savings:
+    """What measuring candidates took in a run, and what early rejection made unnecessary."""
+    decisions = [step.gate.decision for step in view.steps if step.gate is not None]
+    decisions += [e.slow.decision for e in view.epochs if e.slow and e.slow.decision]
+    parts = [*(s.measured for s in view.steps), *(e.measured for e in view.epochs)]
+    spent = [step.ledger.rows.get(("target", "measure"), Spent()) for step in view.steps]
+    return Savings(
+        measurements=sum(n > 0 for n in parts),
+        early=sum(decision.early for decision in decisions),
+        attempts=sum(parts),
+        saved=view.rollouts_saved,
+        spend=sum(spent, Spent()),
+    )
+
+
+def savings_blocks(view: RunView) -> Iterator[Block]:
+    """The section on early rejection; nothing for a run that measured no candidate."""
+    found = savings(view)
+    if not found.measurements:
+        return
+    yield Heading("Early rejection")
+    yield Line(f"{found.early} of {count(found.measurements, 'measurement')} settled early")
+    yield Line(
+        f"{count(found.attempts, 'attempt')} at selection tasks;"
+        f" without early rejection {found.without:,}, so {found.saved:,} saved"
+    )
+    unknown = "; what the saved attempts would have cost is not known" if found.saved else ""
+    yield Line(f"spent on them: {spend_words(found.spend)}{unknown}")

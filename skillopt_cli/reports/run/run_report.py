@@ -1,0 +1,197 @@
+"""The report on one run, step by step; an evaluation in short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skillopt_cli.core.events import RunFailed, TestMeasured
+from skillopt_cli.reports.evaluation import evaluation_blocks, pruned_blocks
+from skillopt_cli.reports.page import Block, Heading, Line, Number, Rows
+from skillopt_cli.reports.run.cost import cost_blocks
+from skillopt_cli.reports.run.early_rejection import savings_blocks
+from skillopt_cli.reports.run.figures import edits_in_full, overview
+from skillopt_cli.reports.run.steps import epoch_blocks, step_blocks
+from skillopt_cli.reports.run.subject import Subject
+from skillopt_cli.reports.split_ledger import ledger_blocks
+from skillopt_cli.runlog.expectation import expectation_words, expected_best
+from skillopt_cli.runlog.summary import delta
+from skillopt_cli.runlog.text.ending import ordered_tests, spend_lines, status_words
+from skillopt_cli.runlog.text.format import (
+    SEED,
+    UNKNOWN,
+    change,
+    count,
+    duration,
+    one_line,
+    out_of,
+    result_name,
+    score,
+)
+from skillopt_cli.runlog.text.header import models_words, skill_words
+from skillopt_cli.runlog.text.verdict import verdict_sentence
+from skillopt_cli.runlog.verdict import verdict_of, why_not_better
+from skillopt_cli.runlog.view import RunView
+
+
+def run_report(reported: Subject, *, illustrated: bool = False) -> Iterator[Block]:
+    """The report on one run; `illustrated` for a place that can show pictures."""
+    view = reported.view
+    if view.run is None:
+        if reported.evaluation is None:
+            yield Heading(one_line(reported.label) or "run", 1)
+            yield Line("no run has been recorded", free=True)
+            return
+        # An evaluation with several targets, each of which has a log of its own.
+        benchmark = one_line(str(reported.evaluation.get("benchmark", "")))
+        yield Heading(f"{benchmark} {one_line(reported.label)}", 1, "evaluation", "dim")
+        yield from _found(reported, illustrated)
+        return
+    yield from _head(view)
+    if not view.total_steps:
+        yield from _tests(view)
+        yield from _found(reported, illustrated)
+        yield from _ending(view)
+        return
+    if view.verdict is not None:
+        style = {"improved": "bold green", "worse": "bold red"}.get(view.verdict.word, "bold")
+        yield Line(f"Verdict: {verdict_sentence(view.verdict)}", style, free=True)
+    yield from _selection(view)
+    yield from _tests(view)
+    yield from _looks(reported, illustrated)
+    if illustrated:
+        yield from overview(view)
+    ends = {epoch.step: epoch for epoch in view.epochs}
+    if view.steps:
+        yield Heading("Steps")
+    for step in view.steps:
+        yield from step_blocks(step, closes_epoch=step.number in ends)
+        if illustrated:
+            yield from edits_in_full(step)
+        if step.number in ends:
+            yield from epoch_blocks(ends[step.number])
+    yield from pruned_blocks(view.pruned)
+    yield from verdict_blocks(view)
+    yield from savings_blocks(view)
+    yield from cost_blocks(view)
+    yield from _ending(view)
+
+
+def _head(view: RunView) -> Iterator[Block]:
+    run = view.run
+    if run is None:
+        return
+    kind = "" if view.total_steps else "evaluation"
+    yield Heading(f"{one_line(run.benchmark)} {one_line(run.run_id)}", 1, kind, "dim")
+    if skill := skill_words(run):
+        yield Line(f"skill {skill}", free=True)
+    yield Line(
+        f"{models_words(run)}, metric {one_line(run.metric)}, data {one_line(run.data)}",
+        "dim",
+        free=True,
+    )
+
+
+def _selection(view: RunView) -> Iterator[Block]:
+    base, saved, standing = view.baseline, view.saved, view.standing
+    reach = out_of(base.scored, base.n) if base else UNKNOWN
+    rows = [("baseline", _known(base.value if base else None, "baseline_gate_score"), reach)]
+    for name, value, came, means in (
+        ("best", standing.best, standing.best_origin, saved.best if saved else None),
+        ("final", standing.current, standing.current_origin, saved.current if saved else None),
+    ):
+        shown = _known(value, f"{name}_gate_score")
+        came = "seed" if came == SEED else came
+        rows.append((f"{name} ({came})", shown, out_of(means.scored, means.n) if means else reach))
+    yield Rows(("skill", "val score", "tasks"), rows)
+    honest = (
+        "the test score is the honest one"
+        if {"best", "final"} & view.tests.keys()
+        else "no test score, the honest one, was measured"
+    )
+    if standing.best is not None:
+        yield Line(
+            f"The best val score was selected on these tasks, so it flatters; {honest}.",
+            "dim",
+            free=True,
+        )
+    if expected := expected_best(view):
+        yield Line(expectation_words(expected), "dim", free=True)
+    if sentence := why_not_better(view):
+        yield Line(f"No better: {sentence}.", "bold yellow", free=True)
+
+
+def _known(value: float | None, key: str) -> str:
+    return score(None) if value is None else Number(score(value), value, key)
+
+
+def _tests(view: RunView) -> Iterator[Block]:
+    tests = ordered_tests(view)
+    if not tests:
+        return
+    seed = view.tests.get("seed")
+    rows = []
+    for test in tests:
+        gains = _gains(test, seed) if seed is not None else ()
+        key = one_line(test.label)
+        name = key if view.total_steps else result_name(key)
+        cells = (name, _known(test.hard, f"{key}.hard"), _known(test.soft, f"{key}.soft"))
+        reach = out_of(test.scored, test.n)
+        rows.append((*cells, reach, *gains))
+    titles = ("test" if view.total_steps else "measured", "hard", "soft", "tasks")
+    yield Rows((*titles, "hard vs seed", "soft vs seed") if seed else titles, rows)
+
+
+def _gains(test: TestMeasured, seed: TestMeasured) -> tuple[str, str]:
+    """What a test's hard and soft score gained on those of the seed."""
+    if test is seed:
+        return "", ""
+    hard, soft = delta(test.hard, seed.hard), delta(test.soft, seed.soft)
+    return "" if hard is None else change(hard), "" if soft is None else change(soft)
+
+
+def _found(reported: Subject, illustrated: bool) -> Iterator[Block]:
+    """What an evaluation found."""
+    yield from _looks(reported, illustrated)
+    yield from pruned_blocks(reported.view.pruned)
+    if reported.evaluation is not None:
+        yield from evaluation_blocks(reported.evaluation)
+
+
+def _looks(reported: Subject, illustrated: bool) -> Iterator[Block]:
+    ledger = reported.ledger
+    if ledger is not None and (reported.view.total_steps or ledger.own):
+        yield from ledger_blocks(ledger, whole=illustrated)
+
+
+def verdict_blocks(view: RunView) -> Iterator[Block]:
+    """The verdict on a training: why nothing won, where that is so."""
+    verdict = verdict_of(view)
+    if verdict is None or not verdict.sentence:
+        return
+    yield Heading("Why nothing changed")
+    yield Line(verdict.sentence, "bold yellow")
+    if verdict.edits:
+        lost = ", ".join(f"{n} {state}" for state, n in verdict.edits.items())
+        yield Line(f"edits that were not applied: {lost}", "yellow")
+
+
+def _ending(view: RunView) -> Iterator[Block]:
+    yield Heading("Ending", 2, status_words(view))
+    if isinstance(view.ending, RunFailed):
+        yield Line(f"Cause: {one_line(view.ending.message)}", "yellow")
+        if view.ending.hint:
+            yield Line(f"hint: {one_line(view.ending.hint)}", "yellow")
+    made = f"{count(view.made, 'rollout')} made"
+    recalled = f", {view.recalled:,} recalled" if view.recalled else ""
+    yield Line(f"{made}{recalled}, {view.rollouts_saved:,} saved, in {duration(view.wall_time)}")
+    if view.loaded:
+        loaded, known = view.loaded.get(True, 0), sum(view.loaded.values())
+        share = f"The agent loaded the skill in {loaded:,} of {count(known, 'attempt')}"
+        yield Line(f"{share} ({loaded / known:.0%})", "" if loaded == known else "yellow")
+    for line in spend_lines(view):
+        yield Line(line, "yellow" if line.startswith("Trouble") else "")
+    if view.stopped:
+        yield Line(f"Stopped early: {one_line(view.stopped)}")
+    if view.drift:
+        changes = "; ".join(one_line(change) for change in view.drift)
+        yield Line(f"Drift allowed: {changes}", "yellow")

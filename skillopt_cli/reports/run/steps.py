@@ -1,0 +1,171 @@
+"""A step and an epoch's end as blocks of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from skillopt_cli.core.edits import EditOutcome
+from skillopt_cli.core.events import CandidateMade
+from skillopt_cli.core.gate import GateDecision
+from skillopt_cli.reports.page import Block, Heading, Line, Quote
+from skillopt_cli.runlog.parts import EpochView, StepView
+from skillopt_cli.runlog.text.epoch import compared_words, slow_words
+from skillopt_cli.runlog.text.format import (
+    UNKNOWN,
+    count,
+    cut_rate,
+    edit_words,
+    one_line,
+    out_of,
+    score,
+)
+from skillopt_cli.runlog.text.gate import gate_line
+from skillopt_cli.runlog.text.spend import spend_words
+from skillopt_cli.runlog.text.step import (
+    appendix_words,
+    checked_words,
+    note_lines,
+    rate_words,
+    verified_words,
+)
+
+_ID_LIMIT = 12
+_EDIT_LIMIT = 72
+_STYLES = {
+    "accept_new_best": "bold green",
+    "accept": "green",
+    "force_accept": "yellow",
+    "reject": "red",
+    "indecisive": "yellow",
+}
+
+
+def step_line(step: StepView) -> str:
+    """What came of a step, in one line."""
+    if step.gate is not None:
+        return gate_line(step.gate.decision)
+    if step.skipped is not None:
+        return f"skipped: {one_line(step.skipped)}"
+    return "no decision recorded"
+
+
+def step_blocks(step: StepView, *, closes_epoch: bool = False) -> Iterator[Block]:
+    """A step: verdict, flips, edits and what became of them, learning rate, size, spend."""
+    action = step.action or "unfinished"
+    yield Heading(f"Step {step.number}", 3, action, _STYLES.get(action, "dim"))
+    yield Line(step_line(step))
+    if step.gate is not None:
+        yield from _measured(step.gate.decision, step.saved)
+        if step.gate.hard is not None or step.gate.soft is not None:
+            yield Line(f"candidate: hard {score(step.gate.hard)}, soft {score(step.gate.soft)}")
+    yield from _proposed(step)
+    for outcome in step.outcomes:
+        yield Line(_outcome(step, outcome), "" if outcome.changed else "yellow")
+    if step.candidate is not None:
+        yield from _rewritten(step.candidate)
+    if step.appendix is not None:
+        yield Line(appendix_words(step.appendix))
+        yield from (Line(note) for note in note_lines(step.appendix))
+    yield from _cost(step, ", the epoch's end included" if closes_epoch else "")
+
+
+def epoch_blocks(epoch: EpochView) -> Iterator[Block]:
+    """An epoch's end: pairs by category, the slow update with its scores, guidance and notes."""
+    slow = epoch.slow
+    words = slow_words(slow) if slow else ""
+    if not (epoch.compared or words or epoch.notes):
+        return
+    yield Heading(f"End of epoch {epoch.number}", 3)
+    if epoch.compared is not None:
+        yield Line(compared_words(epoch.compared))
+    if slow is not None and words:
+        yield Line(f"Slow update: {words}")
+        if slow.decision is not None:
+            yield from _measured(slow.decision, epoch.saved)
+            if slow.hard is not None or slow.soft is not None:
+                yield Line(f"text with guidance: hard {score(slow.hard)}, soft {score(slow.soft)}")
+        if slow.guidance:
+            yield Line("guidance:")
+            yield Quote(slow.guidance)
+    if epoch.notes:
+        yield Line("Meta skill, the optimizer's own notes:")
+        yield Quote(epoch.notes)
+
+
+def _measured(decision: GateDecision, saved: int) -> Iterator[Block]:
+    if decision.early:
+        yield Line(f"{count(saved, 'rollout')} saved")
+        return
+    if not decision.n:
+        return
+    yield Line(f"measured on {out_of(decision.scored, decision.n)}")
+    yield Line(_tasks("fixed", decision.fixed), "green" if decision.fixed else "dim")
+    yield Line(_tasks("broke", decision.broke), "red" if decision.broke else "dim")
+
+
+def _proposed(step: StepView) -> Iterator[Block]:
+    batch, proposed = step.batch, step.proposed
+    if batch is not None:
+        yield Line(
+            f"train: hard {score(batch.hard)}, soft {score(batch.soft)}"
+            f" ({out_of(batch.scored, batch.n)})"
+        )
+    yield from _rate(step)
+    if proposed is not None:
+        patches = proposed.failure_patches + proposed.success_patches
+        merged = "" if step.merged is None else f", merged into {count(step.merged, 'edit')}"
+        kept = f", {len(step.ranked)} chosen" if step.choices else ""
+        yield Line(
+            f"proposed: {patches} of {count(proposed.asked, 'patch', 'patches')}{merged}{kept}"
+        )
+    yield from (Line(verified_words(event)) for event in step.verified)
+    if step.checked is not None:
+        yield Line(checked_words(step.checked))
+
+
+def _rate(step: StepView) -> Iterator[Block]:
+    """How many edits the step could apply, and who said so."""
+    if step.rate is not None:
+        reasoning = f": {one_line(step.rate.reasoning)}" if step.rate.reasoning else ""
+        yield Line(f"learning rate: {rate_words(step.rate)}{reasoning}")
+    elif step.plan is not None:
+        plan, budget = step.plan, step.plan.edit_budget
+        limit = "no limit" if budget is None else f"at most {count(budget, 'edit')}"
+        rate = f"{one_line(plan.scheduler)} -> {cut_rate(plan.raw_rate)}"
+        yield Line(f"learning rate: {limit} (lr={plan.learning_rate}, {rate})")
+
+
+def _rewritten(made: CandidateMade) -> Iterator[Block]:
+    """What a rewrite states that it changed, or why a proposal was refused as a whole."""
+    yield from (Line(f"rewritten: {one_line(change)}") for change in made.changes)
+    if made.refused:
+        yield Line(f"refused: {one_line(made.refused)}", "yellow")
+
+
+def _cost(step: StepView, extent: str) -> Iterator[Block]:
+    made, standing = step.candidate, step.standing
+    if made is not None or standing is not None:
+        after = standing.chars if standing else None
+        size = UNKNOWN if after is None else count(after, "character")
+        candidate = f"candidate {count(made.chars, 'character')}, " if made else ""
+        yield Line(f"skill: {candidate}then in force {size}{extent}")
+    spent = "; ".join(f"{role} {spend_words(step.spent_by(role))}" for role in step.ledger.roles)
+    yield Line(f"spent{extent}: {spent}")
+    if step.broken:
+        yield Line(f"broken: {count(step.broken, 'attempt')}, not scored", "yellow")
+    for path in sorted(step.degraded):
+        yield Line(f"degraded {one_line(path)}", "yellow")
+
+
+def _tasks(word: str, ids: Sequence[str]) -> str:
+    shown = ", ".join(one_line(task) for task in ids[:_ID_LIMIT])
+    more = f" and {len(ids) - _ID_LIMIT} more" if len(ids) > _ID_LIMIT else ""
+    return f"{word} {len(ids)}: {shown}{more}" if ids else f"{word} 0"
+
+
+def _outcome(step: StepView, outcome: EditOutcome) -> str:
+    reason = f" ({one_line(outcome.reason)})" if outcome.reason else ""
+    ground = f" [{outcome.edit.source}, support {outcome.edit.support}]"
+    if outcome.changed and outcome.trial is not None:
+        ground += f", it {outcome.trial.words}"
+    return f"{step.fate(outcome)}{reason}: {edit_words(outcome.edit, _EDIT_LIMIT)}{ground}"

@@ -1,0 +1,96 @@
+"""The runs a report is about: their labels, and in what their settings differ."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from skillopt_cli.compose.fingerprint import read_manifest
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.layers import flatten
+from skillopt_cli.core.errors import UsageError
+from skillopt_cli.reports.evaluation import evaluation_of
+from skillopt_cli.reports.split_ledger import SplitLedger, split_ledger
+from skillopt_cli.runlog.manifest_diff import differences, require_same_tasks
+from skillopt_cli.runlog.run_log import read_view
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.store.layout import MANIFEST, target_folders
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A run and its label in the report: its id, where that is unique.
+
+    Attributes:
+        ledger: the looks at its test tasks, where they were read.
+        evaluation: what `eval_summary.json` holds; None for a training.
+    """
+
+    label: str
+    view: RunView
+    ledger: SplitLedger | None = None
+    evaluation: dict[str, Any] | None = None
+
+
+def read_subject(label: str, folder: Path) -> Subject:
+    """A run, with all that a report shows of it.
+
+    Raises:
+        DataError: its log or its result cannot be read.
+    """
+    return Subject(label, read_view(folder), split_ledger(folder), evaluation_of(folder))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A setting in which runs differ, with the value each has, in the order of the runs."""
+
+    key: str
+    values: Sequence[Any]
+
+
+def labels_of(folders: Sequence[Path]) -> list[str]:
+    """The label of each run: its id, or its folder where two have the same id.
+
+    Raises:
+        UsageError: a run is named twice.
+    """
+    if repeated := [f for f, n in Counter(f.resolve() for f in folders).items() if n > 1]:
+        raise UsageError(f"the run {repeated[0]} is named twice", "name different runs")
+    ids = Counter(folder.resolve().name for folder in folders)
+    return [
+        folder.resolve().name if ids[folder.resolve().name] == 1 else str(folder)
+        for folder in folders
+    ]
+
+
+def setting_differences(labels: Sequence[str], folders: Sequence[Path]) -> list[Difference]:
+    """The settings in which the runs differ.
+
+    Raises:
+        UsageError: their scores are not of the same tasks, or one has several targets.
+    """
+    for folder in folders:
+        if targets := target_folders(folder):
+            listed = ", ".join(map(str, targets))
+            raise UsageError(
+                f"{folder} holds a run for each of its targets, and is compared with no other run",
+                f"name one of them: {listed}",
+            )
+    manifests: dict[str, Mapping[str, Any]] = {
+        label: read_manifest(folder / MANIFEST)
+        for label, folder in zip(labels, folders, strict=True)
+    }
+    require_same_tasks(manifests)
+    found = differences(list(manifests.values()))
+    defaults = dict(flatten(RunConfig().model_dump(mode="json")))
+    return [
+        Difference(key, values)
+        for key, values in found.items()
+        # A setting that one run states at its default and another leaves out is the same.
+        if len({json.dumps(defaults.get(key) if v is None else v) for v in values}) > 1
+    ]

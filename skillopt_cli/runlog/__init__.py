@@ -1,0 +1,1 @@
+"""The read model of a run: events folded once into values that every display projects from."""

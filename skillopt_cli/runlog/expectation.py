@@ -1,0 +1,58 @@
+"""The score to expect of the best skill on fresh tasks: its maximum less the optimism of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from skillopt_cli.core.optimism import optimism
+from skillopt_cli.runlog.best_scores import scores_by_task
+from skillopt_cli.runlog.rounds import Round
+from skillopt_cli.runlog.text.format import count, score
+from skillopt_cli.runlog.view import RunView
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the best of several texts will likely score on fresh tasks.
+
+    Attributes:
+        value: under the gate metric.
+        texts: texts measured on the whole selection split, the seed included.
+    """
+
+    value: float
+    texts: int
+
+
+def expected_best(view: RunView) -> Expectation | None:
+    """The expectation of a training; None for a single text, and where the log lacks the scores.
+
+    It lacks a mixed score, whose weight it does not hold. Texts that were rejected before
+    all tasks were attempted are left out, so the correction is rather too small than too large.
+    """
+    best, base = view.standing.best, view.baseline
+    metric = view.run.metric if view.run else ""
+    if best is None or base is None or metric not in ("hard", "soft"):
+        return None
+    texts = [scores_by_task(made, metric) for made in measured_in_full(view)]
+    if len(texts) < 2:
+        return None
+    return Expectation(max(0.0, best - optimism(texts)), len(texts))
+
+
+def measured_in_full(view: RunView) -> tuple[Round, ...]:
+    """The measurements of a text on all selection tasks."""
+    n = view.baseline.n if view.baseline else 0
+    return tuple(
+        made
+        for made in view.rounds
+        if made.stage == "measure" and not made.label and made.attempts == n
+    )
+
+
+def expectation_words(found: Expectation) -> str:
+    """The expectation in a sentence."""
+    return (
+        f"The best val score is the highest of {count(found.texts, 'text')} measured in full; on"
+        f" fresh tasks about {score(found.value)} is to be expected (bootstrap)."
+    )

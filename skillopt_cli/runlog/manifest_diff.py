@@ -1,0 +1,92 @@
+"""Compares the manifests of runs: whether they have the same tasks, and which settings differ."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from skillopt_cli.config.declarations import declared
+from skillopt_cli.core.errors import ConfigError, UsageError
+from skillopt_cli.core.task import Split
+
+MEASURED: tuple[Split, ...] = ("selection", "test")
+"""Splits whose scores a comparison shows."""
+
+_PARTS = ("benchmark", "target", "optimizer", "seed_skill", "prompts")
+
+
+def require_same_tasks(manifests: Mapping[str, Mapping[str, Any]]) -> None:
+    """Require that the scores of runs are of the same tasks.
+
+    Args:
+        manifests: by label; each run is compared with the first one.
+
+    Raises:
+        UsageError: a run has another selection or test task set, by id and content.
+    """
+    (first, base), *others = manifests.items()
+    for name, other in others:
+        apart = {
+            split: (differing, asked)
+            for split in MEASURED
+            if (differing := _apart(base, other, split)) and (asked := _size(base, other, split))
+        }
+        if apart:
+            counted = " and ".join(f"{n} of {of} {split}" for split, (n, of) in apart.items())
+            raise UsageError(
+                f"the runs {first} and {name} do not have the same {' and '.join(apart)} tasks",
+                f"{counted} tasks are in one only or read differently;"
+                " compare runs on the same data, `evaluation.sel_env_num` and"
+                " `evaluation.test_env_num`",
+            )
+
+
+def differences(manifests: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    """What can alter a text or a score and is not the same in all runs: key to each run's value.
+
+    Settings come with their value, by default where a run sets none of their section; of models,
+    prompts, seed skills and train tasks the manifest holds digests, so of those the beginning of a
+    digest.
+    """
+    columns = [_conditions(manifest) for manifest in manifests]
+    known = {key: _default(key) for column in columns for key in column}
+    values = {
+        key: tuple(column.get(key, known[key]) for column in columns) for key in sorted(known)
+    }
+    return {key: row for key, row in values.items() if any(v != row[0] for v in row)}
+
+
+def _conditions(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(manifest["config"])
+    for part in _PARTS:
+        value = manifest[part]
+        if isinstance(value, Mapping):
+            found |= {f"({part} {name})": str(digest)[:12] for name, digest in value.items()}
+        else:
+            found[f"({part.replace('_', ' ')})"] = value if part == "benchmark" else value[:12]
+    train = json.dumps(manifest["splits"].get("train", {}), sort_keys=True)
+    found["(train tasks)"] = hashlib.sha256(train.encode()).hexdigest()[:12]
+    return found
+
+
+def _default(key: str) -> Any:
+    """The value of a setting that nothing sets; None of what has none, or is not known here."""
+    try:
+        found = declared(key)
+    except ConfigError:
+        return None  # of a plug-in that cannot be loaded
+    if found is None or found.info.is_required():
+        return None
+    return json.loads(json.dumps(found.info.get_default(call_default_factory=True), default=str))
+
+
+def _apart(a: Mapping[str, Any], b: Mapping[str, Any], split: Split) -> int:
+    """Tasks of a split that are in one run only, or have another content there."""
+    mine, theirs = a["splits"].get(split, {}), b["splits"].get(split, {})
+    return sum(mine.get(task) != theirs.get(task) for task in {*mine, *theirs})
+
+
+def _size(a: Mapping[str, Any], b: Mapping[str, Any], split: Split) -> int:
+    return len({*a["splits"].get(split, {}), *b["splits"].get(split, {})})

@@ -1,0 +1,53 @@
+"""What pruning removed from a skill: as JSON, in a line of words, and as a table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from skillopt_cli.core.events import BlockTried, SkillPruned
+from skillopt_cli.runlog.costs import Document
+from skillopt_cli.runlog.text.format import change, count, pair, shorten
+
+CHARS_PER_TOKEN = 4
+"""The estimate behind every number of tokens of a text that no model has counted."""
+TITLES = ("block", "kind", "chars", "gain", "won", "lost", "outcome")
+_WIDEST = 48
+
+
+def pruned_document(event: SkillPruned) -> Document:
+    """The entry `pruned` of `summary.json`."""
+    saved = event.chars_before - event.chars
+    return {
+        "digest_before": event.digest_before,
+        "digest": event.digest,
+        "gate_score_before": event.before,
+        "gate_score": event.after,
+        "chars_before": event.chars_before,
+        "chars": event.chars,
+        "chars_saved": saved,
+        "tokens_saved_estimate": saved // CHARS_PER_TOKEN,
+        "tokens_estimate": f"a token per {CHARS_PER_TOKEN} characters",
+        "blocks": [asdict(block) for block in event.blocks],
+    }
+
+
+def pruned_words(event: SkillPruned) -> str:
+    """The result in a line."""
+    removed = sum(block.removed for block in event.blocks)
+    saved = event.chars_before - event.chars
+    before, after = pair(event.before, event.after)
+    return (
+        f"{removed} of {count(len(event.blocks), 'block')} removed,"
+        f" {event.chars_before:,} -> {count(event.chars, 'character')}, about"
+        f" {count(saved // CHARS_PER_TOKEN, 'token')} less per attempt (a token per"
+        f" {CHARS_PER_TOKEN} characters), score {before} -> {after}"
+    )
+
+
+def block_row(block: BlockTried) -> list[str]:
+    """A block that was tried, under `TITLES`."""
+    measured = block.gain is not None
+    counts = [str(len(block.fixed)), str(len(block.broke))] if measured else ["", ""]
+    outcome = "removed" if block.removed else f"kept: {block.reason}"
+    gain = change(block.gain) if measured else ""
+    return [shorten(block.line, _WIDEST), block.block, f"{block.chars:,}", gain, *counts, outcome]

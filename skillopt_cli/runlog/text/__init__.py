@@ -1,0 +1,1 @@
+"""Parts of a run as short texts, the same in every display."""

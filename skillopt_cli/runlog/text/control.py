@@ -1,0 +1,120 @@
+"""Control of a run in words: what a person asked of it, and its state."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from skillopt_cli.control.commands import ControlReply
+from skillopt_cli.core import events as ev
+from skillopt_cli.core.edits import Edit
+from skillopt_cli.runlog.event_groups import ControlFact
+from skillopt_cli.runlog.summary import SCHEMA, status
+from skillopt_cli.runlog.text.format import edit_words, one_line
+from skillopt_cli.runlog.view import RunView
+
+
+def control_lines(event: ControlFact) -> tuple[str, ...]:
+    """The line for a fact about control."""
+    match event:
+        case ev.PausePlanned():
+            text = "will pause when edits are chosen"
+        case ev.PauseDropped():
+            text = "the planned pause is taken back"
+        case ev.RunPaused(at="edits"):
+            text = "paused, edits can be vetoed now; `skillopt ctl RUN resume` goes on"
+        case ev.RunPaused():
+            text = "paused; `skillopt ctl RUN resume` goes on"
+        case ev.RunContinued():
+            text = "going on"
+        case ev.StopRequested():
+            text = "stopping, calls in flight may finish"
+        case ev.SettingChanged():
+            text = f"{event.key} {_limit(event.before)} -> {_limit(event.value)}"
+        case ev.EditVetoed():
+            why = f" ({one_line(event.reason)})" if event.reason else ""
+            text = (
+                f"veto of edit {event.number} of step {event.step}: {edit_words(event.edit)}{why}"
+            )
+        case ev.HintGiven():
+            text = f"hint for step {event.step}: {one_line(event.text)}"
+        case _:
+            assert_never(event)
+    return (f"Control: {text}",)
+
+
+def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
+    """The state of a run for `skillopt ctl`: its facts, and what only its process knows.
+
+    Args:
+        live: the answer of the process at work; None where there is none, and then `pid` and what
+            is in flight are None.
+    """
+    steering, step = view.steering, view.working
+    if view.deserted:
+        # A pause ended with its process, which did not live to say so.
+        steering = steering.at_rest
+    waiting = step is not None and steering.paused is not None and step.candidate is None
+    edits = step.chosen.chosen if waiting and step and step.chosen else ()
+    vetoed = {veto.number: veto.reason for veto in steering.vetoes_of(view.at)} if edits else {}
+    limits = view.run.limits if view.run else None
+    return {
+        "schema": SCHEMA,
+        "run_id": view.run.run_id if view.run else None,
+        "status": status(view),
+        "pid": live.pid if live else None,
+        "step": view.done if step is None else step.number,
+        "planned_steps": view.total_steps,
+        "stages": [stage.stage for stage in view.stages],
+        "paused": steering.paused,
+        "pause_planned": steering.planned,
+        "stopping": steering.stopping,
+        "in_flight": live.in_flight if live else None,
+        "max_concurrency": (
+            live.max_concurrency if live else limits.max_concurrency if limits else None
+        ),
+        "caps": live.caps if live else dict(limits.caps) if limits else {},
+        "edits": [_edit(n, edit, vetoed) for n, edit in enumerate(edits, 1)],
+        "hints": [{"step": hint.step, "text": hint.text} for hint in steering.hints],
+    }
+
+
+def _edit(number: int, edit: Edit, vetoed: dict[int, str]) -> dict[str, Any]:
+    words = edit_words(edit, 200)
+    return {
+        "number": number,
+        "words": words,
+        **edit.record,
+        "vetoed": number in vetoed,
+        "reason": vetoed.get(number, ""),
+    }
+
+
+def held_words(paused: str | None) -> str:
+    """What follows a run's status where it is paused, by what the pause waits for."""
+    return {None: "", "now": ", paused", "edits": ", paused with its edits chosen"}[paused]
+
+
+def status_lines(document: dict[str, Any]) -> tuple[str, ...]:
+    """The same for people."""
+    planned, paused = document["planned_steps"], document["paused"]
+    place = f", step {document['step']} of {planned}" if planned else ""
+    stages = f", {' and '.join(document['stages'])}" if document["stages"] else ""
+    flight = document["in_flight"]
+    lines = [f"{document['run_id']}: {document['status']}{held_words(paused)}{place}{stages}"]
+    if document["stopping"] and flight is not None:
+        lines.append("stopping")
+    if document["pause_planned"]:
+        lines.append("will pause when edits are chosen")
+    if flight is not None:
+        at_most = document["max_concurrency"]
+        lines.append(f"calls in flight: {flight}, at most {at_most} per provider")
+        lines += [f"cap: {name} {limit:.10g}" for name, limit in document["caps"].items()]
+    for edit in document["edits"]:
+        mark = " (vetoed)" if edit["vetoed"] else ""
+        lines.append(f"edit {edit['number']}{mark}: {edit['words']}")
+    lines += [f"hint for step {h['step']}: {one_line(h['text'])}" for h in document["hints"]]
+    return tuple(lines)
+
+
+def _limit(value: float | None) -> str:
+    return "none" if value is None else f"{value:.10g}"

@@ -1,0 +1,157 @@
+"""A run as a row of a list of runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from skillopt_cli.core.errors import DataError
+from skillopt_cli.runlog.costs import Document
+from skillopt_cli.runlog.run_log import read_view
+from skillopt_cli.runlog.summary import SCHEMA, summarise
+from skillopt_cli.runlog.text.format import out_of, result_name, score
+from skillopt_cli.runlog.view import RunView
+from skillopt_cli.runlog.writers import SUMMARY
+from skillopt_cli.safe_files import read_regular
+from skillopt_cli.store.event_log import last_line, read_fact
+from skillopt_cli.store.layout import EVENTS, target_folders
+
+_SHOWN = (
+    "run_id",
+    "benchmark",
+    "status",
+    "target",
+    "optimizer",
+    "total_steps",
+    "planned_steps",
+    "baseline_selection_hard",
+    "best_selection_hard",
+    "baseline_selection_n",
+    "baseline_selection_scored",
+    "best_selection_n",
+    "best_selection_scored",
+    "baseline_test_hard",
+    "baseline_test_n",
+    "baseline_test_scored",
+    "test_hard",
+    "test_n",
+    "test_scored",
+    "test_delta_hard",
+    "usd_total",
+    "usd_unknown_calls",
+)
+
+LARGEST_SUMMARY = 1 << 24
+"""Bytes of a summary."""
+
+Row = dict[str, Any]
+
+
+def read_row(folder: Path) -> Row:
+    """The entries of a run folder; of a training that ended, as its summary has them.
+
+    Raises:
+        DataError: a line of the log cannot be read.
+    """
+    log = folder / EVENTS
+    try:
+        # Whatever was logged since the summary was written may have changed it.
+        if (folder / SUMMARY).stat().st_mtime_ns >= log.stat().st_mtime_ns:
+            document = json.loads(read_regular(folder / SUMMARY, LARGEST_SUMMARY))
+            if document["planned_steps"] and document["status"] != "running":
+                last = read_fact(log, "the last line", last_line(log))
+                return _entries(folder, document) | {"updated": last.time}
+    # A summary of another version may lack anything, and the log tells what is wrong with itself.
+    except (OSError, ValueError, LookupError, TypeError, DataError):
+        pass
+    return run_row(folder, read_view(folder))
+
+
+def run_row(folder: Path, view: RunView) -> Row:
+    """The entries of a run whose log adds up to `view`; names and numbers as in `summary.json`."""
+    row = _entries(folder, summarise(view, expect=False)) | {"updated": view.time or None}
+    if not view.total_steps:
+        row["evaluated"] = [
+            {
+                "label": t.label,
+                "split": result_name(t.label),
+                "hard": t.hard,
+                "n": t.n,
+                "scored": t.scored,
+            }
+            for t in view.tests.values()
+        ]
+    return row
+
+
+def _entries(folder: Path, document: Document) -> Row:
+    run = folder.parent if target_folders(folder.parent) else folder
+    name = folder.relative_to(run.parent).as_posix()
+    shown = {key: document[key] for key in _SHOWN}
+    return _empty(folder) | shown | {"run_id": name, "benchmark": run.parent.name}
+
+
+def unreadable_row(folder: Path, error: str) -> Row:
+    """The entries of a run whose log cannot be read."""
+    return _empty(folder) | {"run_id": folder.name, "status": "unreadable", "error": error}
+
+
+def in_order(rows: list[Row], key: str) -> list[Row]:
+    """The rows by one of their entries, the latest or best one last."""
+    return sorted(rows, key=lambda row: (row[key] is not None, row[key] or 0))
+
+
+def _empty(folder: Path) -> Row:
+    return {
+        "schema": SCHEMA,
+        "folder": str(folder),
+        "updated": None,
+        "evaluated": [],
+        "error": None,
+        **dict.fromkeys(_SHOWN),
+    }
+
+
+def steps_cell(row: Row) -> str:
+    """How many of the planned steps are recorded; `eval` for an evaluation."""
+    planned = row["planned_steps"]
+    return "eval" if row["evaluated"] else f"{row['total_steps']} of {planned}" if planned else "-"
+
+
+def selection_cell(row: Row) -> str:
+    """The hard scores of seed and best skill on the selection split."""
+    if row["evaluated"]:
+        return "-"
+    return _scores(row, "baseline_selection_hard", "best_selection_hard", "baseline_selection")
+
+
+def test_cell(row: Row) -> str:
+    """The hard scores of seed and best skill on the test split; an evaluation's with its split."""
+    if not row["evaluated"]:
+        # A run that was stopped may have tested its seed alone.
+        counted = "test" if row["test_n"] else "baseline_test"
+        return _scores(row, "baseline_test_hard", "test_hard", counted)
+    return ", ".join(
+        f"{e['split']}: {score(e['hard'])} ({out_of(e['scored'], e['n'])})"
+        for e in row["evaluated"]
+    )
+
+
+def _scores(row: Row, seed: str, best: str, counted: str) -> str:
+    if row[best] is None and row[seed] is None:
+        return "-"
+    reach = out_of(row[f"{counted}_scored"], row[f"{counted}_n"])
+    return f"{score(row[seed])} -> {score(row[best])} ({reach})"
+
+
+CELLS: dict[str, Callable[[Row], str]] = {
+    "run": itemgetter("folder"),
+    "status": itemgetter("status"),
+    "steps": steps_cell,
+    "selection (hard): seed -> best": selection_cell,
+    "test (hard): seed -> best": test_cell,
+}
+"""The columns of a list, by their titles."""

@@ -1,0 +1,60 @@
+"""A step in words: its learning rate, the trials of its edits, the notes of its appendix."""
+
+from __future__ import annotations
+
+from skillopt_cli.core.events import (
+    AppendixWritten,
+    EditsVerified,
+    LearningRateChosen,
+    PassingChecked,
+)
+from skillopt_cli.runlog.parts import StepView
+from skillopt_cli.runlog.text.format import count, cut_rate, one_line
+
+
+def rate_words(event: LearningRateChosen) -> str:
+    """What the optimizer chose, or that the schedule decided in its place."""
+    kept = f"{event.applied} of {count(event.available, 'edit')}"
+    if event.asked is None:
+        return f"{kept}, by the schedule: the optimizer gave no usable answer"
+    asked = f" (asked for {event.asked})" if event.clamped else ""
+    return f"{kept}, chosen by the optimizer{asked}"
+
+
+def rate_note(step: StepView | None) -> str:
+    """The rate in a few words: `lr=8, cosine -> 7.7`, or how else the edits were limited."""
+    if step is not None and step.rate is not None:
+        by = "schedule" if step.rate.asked is None else "optimizer"
+        return f"lr={step.rate.applied}, by the {by}"
+    if step is None or step.plan is None:
+        return "learning rate unknown"
+    plan = step.plan
+    if plan.edit_budget is None:
+        return "no limit"
+    return f"lr={plan.learning_rate}, {one_line(plan.scheduler)} -> {cut_rate(plan.raw_rate)}"
+
+
+def appendix_words(event: AppendixWritten) -> str:
+    """How many notes a step brought, and how many the candidate's appendix holds."""
+    shortened = f", shortened from {event.consolidated}" if event.consolidated else ""
+    return f"Appendix: {count(len(event.added), 'note')} added, {event.total} in all{shortened}"
+
+
+def note_lines(event: AppendixWritten) -> tuple[str, ...]:
+    """The notes a step added, for the report."""
+    return tuple(f"note: {one_line(note)}" for note in event.added)
+
+
+def verified_words(event: EditsVerified) -> str:
+    """How many edits of a round were tried on the tasks they were written for, and kept."""
+    attempts = sum(len(trial.tried) for trial in event.trials)
+    tried = f"{count(len(event.trials), 'edit')} tried on failed tasks"
+    return f"Verify: {tried} ({count(attempts, 'attempt')}), {event.kept} kept"
+
+
+def checked_words(event: PassingChecked) -> str:
+    """What the kept edits did to the tasks that were solved without them."""
+    noise = f" ({len(event.noise)} by noise)" if event.noise else ""
+    removed = f", {count(len(event.removed), 'edit')} removed" if event.removed else ""
+    tasks = count(event.checked, "solved task")
+    return f"Check: {len(event.broke)} of {tasks} broken{noise}{removed}"

@@ -1,0 +1,69 @@
+"""The verdict of a run: as JSON, and as one sentence that anybody understands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from skillopt_cli.core.run_verdict import RunVerdict
+from skillopt_cli.core.statistics import CHANGED
+from skillopt_cli.runlog.text.format import count, pair
+
+VERDICT_TITLES: Mapping[str, tuple[str, str]] = {
+    "improved": ("Better", "good"),
+    "worse": ("Worse", "red"),
+    "unproven": ("Not proven better", "yellow"),
+    "underpowered": ("Too few tasks to tell", "yellow"),
+    "not better": ("No better", "yellow"),
+    "nothing won": ("No change", "yellow"),
+}
+"""The word of a verdict as a heading, with the style of it."""
+_RAREST = 1_000_000
+
+
+def verdict_document(verdict: RunVerdict) -> dict[str, Any]:
+    """The entry `verdict` of `summary.json`."""
+    return {**asdict(verdict), "sentence": verdict_sentence(verdict)}
+
+
+def verdict_sentence(verdict: RunVerdict) -> str:
+    """The verdict in words, with the numbers that it rests on."""
+    if verdict.identical:
+        return "The best skill is the seed skill, unchanged: there is nothing to compare."
+    if verdict.best is None:
+        tasks = f"{verdict.asked} {verdict.split}"
+        return f"Nothing can be said of the trained skill: none of {tasks} tasks has both scores."
+    best, seed = pair(verdict.best, verdict.seed)
+    against = (
+        f"{best} against {seed} on {count(verdict.n, f'{verdict.split} task')}"
+        f" ({verdict.fixed} fixed, {verdict.broke} broken;"
+        f" chance alone explains this in {chance_words(verdict.p_value)})"
+    )
+    if verdict.word == "improved":
+        return f"The trained skill is better than the seed: {against}."
+    if verdict.word == "worse":
+        return f"The trained skill is worse than the seed: {against}."
+    if verdict.word == "underpowered":
+        return f"It is not clear whether the trained skill is better: {against}. {_why(verdict)}"
+    return (
+        f"It is not proven that the trained skill is better than the seed: {against}. A gain of"
+        f" {verdict.detectable:.2f} or more would most likely have shown."
+    )
+
+
+def _why(verdict: RunVerdict) -> str:
+    if verdict.n < verdict.asked:
+        return f"Only {verdict.n} of {verdict.asked} tasks have both scores."
+    return f"So few tasks hardly show any gain of up to {CHANGED:.2f}."
+
+
+def chance_words(p_value: float) -> str:
+    """A probability for people: `1 of 250 cases`."""
+    if p_value > 0.5:
+        return "more than half of all cases"
+    if p_value * _RAREST < 1:
+        return f"less than 1 of {_RAREST:,} cases"
+    times = 1 / p_value
+    digits = 10 ** max(0, len(str(int(times))) - 2)
+    return f"1 of {max(2, int(times / digits + 1e-9) * digits):,} cases"

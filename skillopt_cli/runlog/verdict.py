@@ -1,0 +1,138 @@
+"""The verdict on a training: whether it improved the skill, and why not, from counted facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, Literal
+
+from skillopt_cli.core.edit_counts import Cause, EditCounts, why_no_edits
+from skillopt_cli.core.gate import EPSILON
+from skillopt_cli.core.run_verdict import RunVerdict, VerdictWord
+from skillopt_cli.runlog.parts import StepView
+from skillopt_cli.runlog.text.format import count, one_line, score
+from skillopt_cli.runlog.text.gate import score_name
+from skillopt_cli.runlog.view import RunView
+
+Word = VerdictWord | Literal["not better", "nothing won"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a training that has ended came out with.
+
+    Attributes:
+        word: that of `evidence` where there is one. Else, from the selection split alone:
+            "improved", the best skill scored above the seed; "not better", the skill changed, but
+            no text scored above the seed; "nothing won", no candidate was accepted and no guidance
+            injected.
+        seed, best: scores under the gate metric; None where they were not measured.
+        steps: number of steps that accepted nothing, by reason, the most frequent first.
+        edits: number of edits that did not get into a candidate, by state, likewise.
+        sentence: why nothing won, for people; empty where something did.
+        evidence: what tasks that no step used prove; None where none were measured.
+    """
+
+    word: Word
+    seed: float | None
+    best: float | None
+    steps: Mapping[str, int]
+    edits: Mapping[str, int]
+    sentence: str = ""
+    evidence: RunVerdict | None = None
+
+
+def verdict_of(view: RunView) -> Verdict | None:
+    """The verdict on a training; None for an evaluation, and while a run goes on."""
+    if view.ending is None or not view.total_steps:
+        return None
+    changed = any(s.accepted for s in view.steps) or any(epoch.changed for epoch in view.epochs)
+    seed, best = view.baseline.value if view.baseline else None, view.standing.best
+    gained = seed is not None and best is not None and best > seed + EPSILON
+    steps = _reasons(view)
+    edits = Counter(o.state for step in view.steps for o in step.outcomes if not o.changed)
+    selected: Word = ("improved" if gained else "not better") if changed else "nothing won"
+    return Verdict(
+        word=view.verdict.word if view.verdict else selected,
+        seed=seed,
+        best=best,
+        steps=dict(steps.most_common()),
+        edits=dict(edits.most_common()),
+        sentence="" if changed else _sentence(view, steps),
+        evidence=view.verdict,
+    )
+
+
+def why_no_change(view: RunView) -> dict[str, Any] | None:
+    """The counted reasons of a training in which nothing won, as JSON; else None."""
+    verdict = verdict_of(view)
+    if verdict is None or not verdict.sentence:
+        return None
+    return {"sentence": verdict.sentence, "steps": verdict.steps, "edits": verdict.edits}
+
+
+def why_not_better(view: RunView) -> str:
+    """Why the best skill is no better than the seed, in a sentence; empty where it is better.
+
+    Empty too where nothing was trained, or the log does not hold the scores.
+    """
+    seed, best = view.baseline.value if view.baseline else None, view.standing.best
+    if not view.total_steps or seed is None or best is None or best > seed + EPSILON:
+        return ""
+    held = f"{score_name(view.run.metric if view.run else 'hard')} {score(seed)}"
+    far = "" if view.ending else " so far"
+    if view.standing.best_step:
+        came = view.standing.best_origin
+        return f"the best skill{far}, from {came}, is not better than the seed with {held}"
+    others = sum(step.gate is not None for step in view.steps)
+    others += sum(epoch.texts > 0 for epoch in view.epochs)
+    measured = f"none of {count(others, 'other text')} scored" if others else "no other text scored"
+    return f"the best skill{far} is the seed, byte for byte; {measured} above its {held}"
+
+
+def _reasons(view: RunView) -> Counter[str]:
+    """Steps that accepted nothing, by reason; those whose edits were lost alike, in one sum."""
+    steps: Counter[str] = Counter()
+    lost: dict[Cause, list[EditCounts]] = {}
+    for step in view.steps:
+        if step.counts is not None:
+            lost.setdefault(step.counts.cause, []).append(step.counts)
+        elif not step.accepted:
+            steps[_reason(step)] += 1
+    for counts in lost.values():
+        steps[f"skipped ({why_no_edits(reduce(add, counts))})"] += len(counts)
+    return steps
+
+
+def _reason(step: StepView) -> str:
+    """Why a step that accepted nothing did not."""
+    if step.gate is not None:
+        decision = step.gate.decision
+        if decision.verdict == "indecisive":
+            return "too few scored attempts to compare"
+        if decision.verdict == "no_op":
+            return "the candidate equals the current skill"
+        if decision.early:
+            return "not better (settled early)"
+        return "tied" if _ties(step) else "worse"
+    if step.skipped is not None:
+        return "no edit was proposed" if step.action == "skip_no_patches" else step.skipped
+    return "not finished"
+
+
+def _ties(step: StepView) -> bool:
+    decision = step.gate.decision if step.gate else None
+    if decision is None or decision.candidate is None or decision.incumbent is None:
+        return False
+    return abs(decision.candidate - decision.incumbent) <= EPSILON
+
+
+def _sentence(view: RunView, steps: Counter[str]) -> str:
+    stop = f"; stopped early: {one_line(view.stopped)}" if view.stopped else ""
+    if not steps:
+        return f"no step was taken{stop}"
+    reasons = ", ".join(f"{n} {one_line(reason)}" for reason, n in steps.most_common())
+    return f"no candidate was accepted in {count(steps.total(), 'step')}: {reasons}{stop}"

@@ -1,0 +1,60 @@
+"""`run_page`: builds a page about one run, with its tabs, heading and status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from skillopt_cli.core.events import RunFinished
+from skillopt_cli.core.events.control import PausePoint
+from skillopt_cli.runlog.text.control import held_words
+from skillopt_cli.runlog.text.header import skill_words
+from skillopt_cli.web.context import Page
+from skillopt_cli.web.live import version_of
+from skillopt_cli.web.runs import RunSnapshot
+
+TABS = (
+    ("Overview", ""),
+    ("Steer", "/steer"),
+    ("Tasks", "/tasks"),
+    ("Skills", "/skills"),
+    ("Epochs", "/epochs"),
+    ("Spend", "/spend"),
+    ("Settings", "/settings"),
+)
+"""Titles of a run's pages, and their paths below the run's address."""
+
+
+def run_page(
+    snapshot: RunSnapshot, template: str, tab: str, heading: str = "", **variables: Any
+) -> Page:
+    """A page about a run.
+
+    Args:
+        tab: the tab of `TABS` it belongs to.
+        heading: its heading, if that is not the tab's title.
+        variables: further variables of the template.
+    """
+    # A finished run that is read completely does not change; any other may be resumed.
+    done = isinstance(snapshot.view.ending, RunFinished)
+    live = snapshot.at_work or not snapshot.whole or not done
+    news = {"url": f"{snapshot.name.url}/live", "version": version_of(snapshot)} if live else None
+    measured = skill_words(snapshot.view.run) if snapshot.view.run else ""
+    frame = {
+        "run": snapshot,
+        "measured": measured,
+        "tabs": TABS,
+        "tab": tab,
+        "heading": heading or tab,
+        "news": news,
+    }
+    return Page(template, frame | variables)
+
+
+def status_sentence(
+    status: str, paused: PausePoint | None, place: str, stages: Iterable[str]
+) -> str:
+    """The state of a run in a sentence, for screen readers."""
+    running = " and ".join(dict.fromkeys(stage.replace("_", " ") for stage in stages))
+    at_work = f", at work on {running}" if running else ""
+    return f"{status.replace('_', ' ')}{held_words(paused)}{place}{at_work}"

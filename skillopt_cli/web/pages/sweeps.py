@@ -1,0 +1,102 @@
+"""The sweeps of an outputs folder: their list, and the settings and scores of one of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+
+from skillopt_cli.core.errors import DataError
+from skillopt_cli.safe_files import read_regular
+from skillopt_cli.sweeps.trials import HOME
+from skillopt_cli.web.context import Page, WebContext
+from skillopt_cli.web.paths import NotFound, RunName, inside
+from skillopt_cli.web.sweep_chart import parallel_chart
+
+RESULT = "sweep.json"
+_MOST_BYTES = 20_000_000
+
+
+def names(context: WebContext) -> list[str]:
+    """The sweeps that have a result, in alphabetical order."""
+    found = sorted((context.outputs.root / HOME).glob(f"*/{RESULT}"))
+    return [path.parent.name for path in found if not path.parent.name.startswith(".")]
+
+
+def page(context: WebContext, request: Request) -> Page:
+    """All sweeps."""
+    listed = []
+    for name in names(context):
+        try:
+            listed.append(_row(name, _read(context, name)))
+        except (NotFound, DataError) as error:
+            listed.append({"name": name, "error": str(error) or "it cannot be read"})
+    return Page("sweeps.html", {"sweeps": listed, "root": str(context.outputs.root)})
+
+
+def sweep(context: WebContext, request: Request) -> Page:
+    """The combinations of a sweep, best first, with a parallel view of settings and scores."""
+    name = request.path_params["sweep"]
+    document = _read(context, name)
+    try:
+        combinations = list(_combinations(document))
+        variables = {
+            **_row(name, document),
+            "document": document,
+            "combinations": combinations,
+            "keys": list(dict.fromkeys(key for one in combinations for key in one["settings"])),
+            "chart": parallel_chart(document["combinations"]),
+        }
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise _damaged(name) from error
+    return Page("sweep.html", variables)
+
+
+def _read(context: WebContext, name: str) -> dict[str, Any]:
+    """The result of a sweep.
+
+    Raises:
+        NotFound: there is no such sweep, or its file leads out of the folder.
+        DataError: it cannot be read.
+    """
+    if not name or name.startswith(".") or {"/", "\\", "\0"} & set(name):
+        raise NotFound
+    home = context.outputs.root / HOME / name
+    path = inside(context.outputs.root, home / RESULT)
+    try:
+        found = json.loads(read_regular(path, _MOST_BYTES))
+        if not isinstance(found, dict):
+            raise ValueError("it is no object")
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(name) from error
+    return found
+
+
+def _damaged(name: str) -> DataError:
+    return DataError(f"the result of the sweep {name} is damaged", "run `skillopt sweep` again")
+
+
+def _row(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the list shows of a sweep.
+
+    Raises:
+        DataError: its result is damaged.
+    """
+    try:
+        runs = [run for one in document["combinations"] for run in one["runs"]]
+        finished = sum(run["status"] == "finished" for run in runs)
+        tried = len(document["combinations"])
+    except (LookupError, TypeError) as error:
+        raise _damaged(name) from error
+    url = f"/sweeps/{quote(name, safe='')}"
+    return {"name": name, "url": url, "tried": tried, "finished": finished, "runs": len(runs)}
+
+
+def _combinations(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for one in document["combinations"]:
+        runs = [{**run, "name": RunName(*Path(run["folder"]).parts[-2:])} for run in one["runs"]]
+        yield {**one, "runs": runs, "settings": dict(one["settings"])}

@@ -1,0 +1,265 @@
+"""The page that starts a run: the form, all that is wrong with it, the plan, the start."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from skillopt_cli.compose.privilege import Privilege, privilege_lines
+from skillopt_cli.compose.request import RunRequest
+from skillopt_cli.compose.run_folder import check_run_id, free_id, vacant
+from skillopt_cli.compose.secrets import known_secrets
+from skillopt_cli.compose.settings import settle
+from skillopt_cli.compose.trust import agree, consent_mark, required, unapproved
+from skillopt_cli.config import RunConfig
+from skillopt_cli.config.environment import read_environment
+from skillopt_cli.config.files import preset_names
+from skillopt_cli.config.layers import Resolved, resolve
+from skillopt_cli.config.validation_messages import MEANING
+from skillopt_cli.core.errors import SkillOptError, UsageError
+from skillopt_cli.core.secrets import Secrets
+from skillopt_cli.planning.plan_notes import plan_notes
+from skillopt_cli.planning.plan_text import plan_rows
+from skillopt_cli.planning.planner import PlannedRun, plan_run
+from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
+from skillopt_cli.web.context import Page, WebContext
+from skillopt_cli.web.form import (
+    BENCHMARK,
+    RUN_ID,
+    SOURCE,
+    Given,
+    first_fields,
+    keys_in,
+    other_groups,
+)
+from skillopt_cli.web.launcher import launch, refuse_programs
+from skillopt_cli.web.paths import RunName
+from skillopt_cli.web.submitted_form import STALE_FORM, SubmittedForm
+
+MOST_MISTAKES = 20
+"""Mistakes that are looked for."""
+ESTIMATE = ("all calls", "tokens (estimate)", "US dollars", "time")
+"""Rows of the plan that are shown beside the button."""
+SURROUNDINGS = frozenset({"env", "model"})
+"""Groups of settings for whose lack an error may name none: an endpoint, a key, tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A mistake.
+
+    Attributes:
+        place: the field it is about, empty where that is none alone.
+    """
+
+    error: SkillOptError
+    place: str = ""
+
+    @classmethod
+    def of(cls, error: SkillOptError, given: Given) -> Wrong:
+        """A mistake at the field that its error names, or whose path it names."""
+        named = [*keys_in(error.message), *_paths_in(error, given), *keys_in(error.hint)]
+        place = next(iter(named), "")
+        return cls(error, BENCHMARK if place == "env.name" else place)
+
+    def shown(self, secrets: Secrets) -> Wrong:
+        """The same in words for the page: without any key, and without what is there anyway."""
+        message = self.error.message.replace(f" ({SOURCE})", "")
+        hint = "" if self.error.hint.startswith(MEANING) else self.error.hint
+        return replace(self, error=SkillOptError(secrets.hide(message), secrets.hide(hint)))
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What became of a form.
+
+    Attributes:
+        plan: what the run would take; None where something is wrong, or where a bug, a plug-in's
+            mostly, keeps it from being shown.
+        bug: the name of that bug's error.
+        asked: what the run does beyond its own process.
+    """
+
+    wrong: tuple[Wrong, ...] = ()
+    plan: PlannedRun | None = None
+    bug: str = ""
+    asked: tuple[Privilege, ...] = ()
+
+
+def checked(given: Given, context: WebContext, environment: Mapping[str, str]) -> Checked:
+    """Check a form as `skillopt train` does, and plan its run.
+
+    What is found wrong is taken out of the form, and what is left is checked again.
+    """
+    found = list(_names(given, context.outputs.root))
+    left, taken = given, list[str]()
+    while len(found) < MOST_MISTAKES:
+        try:
+            return replace(_planned(left, context, environment), wrong=tuple(found))
+        except SkillOptError as error:
+            about = keys_in(error.message) or _paths_in(error, left)
+            typed = [key for key in about if key in left.settings]
+            if typed or not _follows(error, taken):
+                found.append(Wrong.of(error, left))
+            if not typed:
+                break
+            taken.append(typed[0])
+            left = left.without(typed[0])
+    return Checked(tuple(found))
+
+
+def _names(given: Given, root: Path) -> Iterable[Wrong]:
+    """What is wrong with the names of benchmark and run."""
+    if not given.benchmark:
+        error = UsageError("no benchmark is named", "choose one of the list")
+        yield Wrong(error, BENCHMARK)
+    if given.run_id:
+        try:
+            check_run_id(given.run_id)
+            if given.benchmark in names(BENCHMARKS):
+                env = {"name": given.benchmark, "out_root": str(root)}
+                vacant(RunConfig(env=env), given.run_id)
+        except SkillOptError as error:
+            yield Wrong(error, RUN_ID)
+
+
+def _planned(given: Given, context: WebContext, environment: Mapping[str, str]) -> Checked:
+    root = context.outputs.root
+    if not given.benchmark:
+        # Without one only what holds of any can be checked.
+        settle(given.overrides(root, roles=()), environment)
+        return Checked()
+    overrides = given.overrides(root)
+    resolved = settle(overrides, environment)
+    config, asked = resolved.config, required(overrides, resolved, environment)
+    if not context.access.token:
+        refuse_programs(overrides, resolved, environment)
+    try:
+        return Checked(plan=plan_run(RunRequest(config, environment)), asked=asked)
+    except SkillOptError:
+        raise
+    # It keeps nobody from starting: the run leaves a traceback of it.
+    except Exception as error:
+        return Checked(bug=type(error).__name__, asked=asked)
+
+
+def _paths_in(error: SkillOptError, given: Given) -> list[str]:
+    """The settings whose value is a path that an error names, the longest path first."""
+    paths = {key: str(Path(text).absolute()) for key, text in given.settings.items()}
+    return sorted((k for k in paths if paths[k] in error.message), key=lambda k: -len(paths[k]))
+
+
+def _follows(error: SkillOptError, taken: Iterable[str]) -> bool:
+    """Whether an error may be there only for what was taken out."""
+    groups = {key.partition(".")[0] for key in taken}
+    named = {key.partition(".")[0] for key in keys_in(f"{error.message} {error.hint}")}
+    return bool(groups & (named or SURROUNDINGS))
+
+
+def page(context: WebContext, request: Request) -> Page:
+    """The empty form; the address may preselect a benchmark and a preset."""
+    return _page(context, Given.of(request.query_params))
+
+
+def submit(context: WebContext, request: Request, form: SubmittedForm) -> Page | Response:
+    """Show the plan of the run, or start the run if that plan was shown."""
+    given, action = Given.of(form.values), form["do"]
+    if action == "look":
+        return _page(context, given)
+    secrets = known_secrets(environment := read_environment())
+    if not form.genuine:
+        return _page(context, given, wrong=[Wrong(STALE_FORM)])
+    found = checked(given, context, environment)
+    if found.wrong:
+        return _page(context, given, wrong=[wrong.shown(secrets) for wrong in found.wrong])
+    if action != "start" or form["planned"] != given.mark:
+        plan = _plan(context, given, found) | {"outdated": action == "start"}
+        return _page(context, given, plan=plan)
+    if form["trust"] != consent_mark(unapproved(found.asked)):
+        return _page(context, given, plan=_plan(context, given, found) | {"unagreed": True})
+    agree(found.asked)
+    try:
+        name = _start(context, given)
+    except SkillOptError as error:
+        return _page(context, given, wrong=[Wrong.of(error, given).shown(secrets)])
+    return RedirectResponse(name.url, status_code=303)
+
+
+def _plan(context: WebContext, given: Given, found: Checked) -> dict[str, Any]:
+    """The plan as `skillopt plan` prints it, and the equivalent shell command."""
+    made, lacking = found.plan, unapproved(found.asked)
+    return {
+        "mark": given.mark,
+        "command": shlex.join(["skillopt", *given.command(context.outputs.root)]),
+        "rows": (rows := plan_rows(made) if made else []),
+        "estimate": ", ".join(f"{what} {likely}" for what, likely, _ in rows if what in ESTIMATE),
+        "notes": [
+            *(plan_notes(made) if made else [f"No plan could be made ({found.bug})."]),
+            *privilege_lines(found.asked),
+        ],
+        "lacking": [one.sentence for one in lacking],
+        "consent": consent_mark(lacking),
+        "outdated": False,
+        "unagreed": False,
+    }
+
+
+def _start(context: WebContext, given: Given) -> RunName:
+    """Start the run.
+
+    Raises:
+        SkillOptError: its process ended before the run started.
+    """
+    home = context.outputs.root / given.benchmark
+    run_id = given.run_id or free_id(home, datetime.now().astimezone())
+    launch(given.command(context.outputs.root, run_id), home / run_id)
+    return RunName(given.benchmark, run_id)
+
+
+def _page(
+    context: WebContext,
+    given: Given,
+    *,
+    plan: Mapping[str, Any] | None = None,
+    wrong: Sequence[Wrong] = (),
+) -> Page:
+    empty, options = _defaults(context, given)
+    first, groups = first_fields(), other_groups(options, given)
+    fields = (*first, *(field for group in groups for field in group.fields))
+    # In the order of the page, to be corrected from top to bottom.
+    places = [BENCHMARK, RUN_ID, *(field.key for field in fields)]
+    errors = {place: [w.error for w in wrong if w.place == place] for place in places}
+    variables = {
+        "given": given,
+        "benchmarks": names(BENCHMARKS),
+        "presets": preset_names(),
+        "first": first,
+        "groups": groups,
+        "empty": {row["key"]: row for row in empty.rows()},
+        "plan": plan,
+        "wrong": {place: found for place, found in errors.items() if found},
+        "elsewhere": [w.error for w in wrong if w.place not in errors],
+        "root": str(context.outputs.root),
+    }
+    return Page("new.html", variables, 422 if wrong else 200)
+
+
+def _defaults(context: WebContext, given: Given) -> tuple[Resolved, frozenset[str]]:
+    """The values of empty fields, and the benchmark's own settings.
+
+    If they cannot be resolved, as with a misspelt variable, the program's defaults are returned:
+    the error itself is shown when the form is submitted.
+    """
+    nothing = Given(given.benchmark, given.preset, "", {}).overrides(context.outputs.root, roles=())
+    try:
+        options = load_benchmark(given.benchmark).option_names if given.benchmark else frozenset()
+        return settle(nothing, read_environment()), options
+    except SkillOptError:
+        return resolve([]), frozenset()

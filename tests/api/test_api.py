@@ -1,0 +1,261 @@
+"""The public API: the same runs as the command's, in a script and inside an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import SMALLEST, finished_run, outcome, skillopt
+
+import skillopt_cli
+from skillopt_cli import (
+    ConfigError,
+    RunResult,
+    SkillOptError,
+    Stamped,
+    UsageError,
+    evaluate,
+    load_run,
+    prune,
+    resume,
+    resume_async,
+    train,
+    train_async,
+)
+from skillopt_cli.core.errors import BudgetExhausted
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+ONE_STEP = {
+    "train.num_epochs": 1,
+    "train.batch_size": 4,
+    "train.train_size": 4,
+    "evaluation.sel_env_num": 4,
+    "evaluation.test_env_num": 3,
+}
+
+
+def one_step(run_id: str, **flags: object) -> RunResult:
+    return train("searchqa", preset="tiny", settings=ONE_STEP, run_id=run_id, **flags)
+
+
+def test_a_training_is_the_one_of_the_command() -> None:
+    result = one_step("python")
+    assert skillopt("train", "searchqa", *SMALLEST, "--run-id", "shell").code == 0
+    assert outcome(result.folder) == outcome(Path("outputs/searchqa/shell"))
+    assert result.best_skill == (result.folder / "best_skill.md").read_text(encoding="utf-8")
+
+
+def test_the_result_has_the_numbers_of_the_files() -> None:
+    result = train("searchqa", preset="tiny", seed=1, run_id="a")
+    summary = json.loads((result.folder / "summary.json").read_text(encoding="utf-8"))
+    history = json.loads((result.folder / "history.json").read_text(encoding="utf-8"))
+    assert result.summary == summary
+    assert result.history() == history
+    assert result.status == summary["status"] == "finished"
+    assert result.improved is (summary["best_step"] > 0) is True
+    assert result.verdict is not None
+    assert result.verdict.evidence is not None
+    assert result.verdict.word == result.verdict.evidence.word == summary["verdict"]["word"]
+    assert result.verdict.best is not None
+    assert result.verdict.seed is not None
+    assert result.verdict.best > result.verdict.seed
+    for text, name in (("seed", "baseline"), ("best", "best"), ("final", "final")):
+        assert result.selection[text].hard == summary[f"{name}_selection_hard"]
+        assert result.selection[text].n == summary[f"{name}_selection_n"]
+    assert result.test["best"].soft == summary["test_soft"]
+    assert [d.action for d in result.decisions] == [record["action"] for record in history]
+    assert result.spend.calls == summary["token_summary"]["_total"]["calls"]
+    rows = result.tasks()
+    seed = [row["hard"] for row in rows if (row["step"], row["stage"]) == (0, "measure")]
+    assert sum(seed) / len(seed) == summary["baseline_selection_hard"]
+    tested = [row["hard"] for row in rows if (row["stage"], row["label"]) == ("test", "best")]
+    assert sum(tested) / len(tested) == summary["test_hard"]
+    assert load_run("a") == result == load_run(result.folder)
+
+
+def test_rows_as_a_data_frame() -> None:
+    result = one_step("a")
+    frame = result.to_pandas()
+    assert frame.to_dict("records") == result.tasks()
+
+
+async def test_inside_a_running_loop_the_plain_call_waits() -> None:
+    result = one_step("a")
+    assert result.status == "finished"
+    assert evaluate(result.folder, split="selection").status == "finished"
+
+
+async def test_runs_side_by_side_in_one_loop() -> None:
+    runs = await asyncio.gather(
+        *(
+            train_async("searchqa", preset="tiny", settings=ONE_STEP, seed=seed, run_id=f"s{seed}")
+            for seed in (1, 2)
+        )
+    )
+    assert [outcome(run.folder) for run in runs] == [
+        outcome(one_step(f"alone{seed}", seed=seed).folder) for seed in (1, 2)
+    ]
+
+
+async def test_a_cancelled_training_is_resumed() -> None:
+    begun = asyncio.Event()
+
+    def watch(fact: Stamped) -> None:
+        if fact.event.kind == "gate_decided":
+            begun.set()
+
+    task = asyncio.ensure_future(
+        train_async("searchqa", preset="tiny", seed=1, run_id="cut", on_event=watch)
+    )
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert load_run("cut").status == "interrupted"
+    resumed = await resume_async("cut")
+    assert outcome(resumed.folder) == outcome(
+        train("searchqa", preset="tiny", seed=1, run_id="whole").folder
+    )
+
+
+def test_a_capped_training_raises_and_goes_on() -> None:
+    with pytest.raises(BudgetExhausted):
+        train("searchqa", preset="tiny", run_id="capped", max_calls=40)
+    assert load_run("capped").status == "budget"
+    assert resume("capped", max_calls=1000).status == "finished"
+    assert resume("capped").finished
+
+
+def test_every_fact_is_handed_over() -> None:
+    facts: list[Stamped] = []
+    result = one_step("a", on_event=facts.append)
+    logged = (result.folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [fact.number for fact in facts] == [json.loads(line)["number"] for line in logged]
+
+
+def test_an_evaluation() -> None:
+    trained = one_step("a")
+    measured = evaluate(trained.folder, split="selection")
+    assert measured.is_evaluation
+    assert measured.test["selection"].hard == trained.selection["best"].hard
+    written = json.loads((measured.folder / "eval_summary.json").read_text(encoding="utf-8"))
+    assert written["hard"] == measured.test["selection"].hard
+    none = evaluate(None, "searchqa", preset="tiny", split="selection", run_id="none")
+    assert none.summary["skill"] == ""
+
+
+def test_a_comparison_is_the_one_of_the_command() -> None:
+    run = finished_run(*SMALLEST)
+    given = {"none": None, "mine": run / "best_skill.md", "seed": "seed"}
+    found = evaluate("a", arms=given, repeats=2, lint=True, run_id="python")
+    listed = "none,mine=outputs/searchqa/a/best_skill.md,seed"
+    arguments = ("--arms", listed, "--repeats", 2, "--lint", "--json", "--run-id", "shell")
+    assert found.evaluation == skillopt("eval", "--skill", "a", *arguments).json
+    assert set(found.test) == {"none", "mine", "seed"}
+    assert (found.is_evaluation, found.finished, found.pruned) == (True, True, None)
+    again = evaluate("a", arms=listed, repeats=2, lint=True, run_id="text")
+    assert again.evaluation == found.evaluation
+    assert load_run("a").evaluation is None
+
+
+def test_a_comparison_that_was_stopped_is_resumed() -> None:
+    finished_run(*SMALLEST)
+    with pytest.raises(BudgetExhausted):
+        evaluate("a", arms="none,best", repeats=3, run_id="capped", max_rollouts=5, workers=1)
+    assert load_run("capped").evaluation is None
+    whole = resume("capped", max_rollouts=99)
+    assert whole.evaluation == evaluate("a", arms="none,best", repeats=3, run_id="e").evaluation
+    assert resume("capped").evaluation == whole.evaluation
+
+
+def test_a_comparison_with_several_targets_is_read() -> None:
+    finished_run(*SMALLEST)
+    given = ("--targets", "simulated,simulated:other", "--json", "--run-id", "both")
+    printed = skillopt("eval", "--skill", "a", "--arms", "none,seed", *given).json
+    both = load_run("both")
+    assert (both.evaluation, both.status, both.finished) == (printed, "finished", True)
+    assert both.is_evaluation
+
+
+def test_a_pruning_is_the_one_of_the_command() -> None:
+    finished_run(*SMALLEST)
+    found = prune("a", out="python.md", run_id="python")
+    printed = skillopt("prune", "a", "--out", "shell.md", "--run-id", "shell", "--json").json
+    assert found.evaluation is not None and found.pruned is not None
+    assert {**found.evaluation, "file": ""} == {**printed, "file": ""}
+    assert Path("python.md").read_bytes() == Path("shell.md").read_bytes()
+    assert found.pruned.chars == len(Path("python.md").read_text(encoding="utf-8"))
+    assert resume("python").evaluation == found.evaluation
+    with pytest.raises(UsageError, match=r"python\.md exists"):
+        prune("a", out="python.md")
+
+
+def test_nothing_is_shown_unless_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
+    one_step("a")
+    assert capfd.readouterr() == ("", "")
+    one_step("b", display="plain")
+    shown = capfd.readouterr()
+    assert shown.out == "" and "[Step 1/1] Gate:" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda: train("searchqa", batchsize=3), UsageError, "batchsize"),
+        (lambda: train("searchq", preset="tiny"), ConfigError, "searchq"),
+        (lambda: train("searchqa", preset="tiny", settings={"train.x": 1}), ConfigError, "train.x"),
+        (lambda: train("searchqa", preset="tiny", batch_size=0), ConfigError, "train.batch_size"),
+        (lambda: load_run("nowhere"), UsageError, "nowhere"),
+        (lambda: resume("nowhere"), UsageError, "nowhere"),
+        (lambda: evaluate("no.md", "searchqa", preset="tiny"), UsageError, "no.md"),
+        (lambda: evaluate(None, "searchqa", preset="tiny", split="dev"), UsageError, "dev"),
+        (lambda: evaluate(None, "searchqa", preset="tiny", repeats=0), UsageError, "repeats"),
+        (lambda: evaluate(None, "searchqa", preset="tiny", arms=["7"]), UsageError, "no run"),
+        (lambda: prune("no.md", "searchqa", preset="tiny"), UsageError, "no.md"),
+    ],
+)
+def test_a_mistake_is_an_error_that_names_it_and_leaves_nothing(
+    call: object, kind: type[SkillOptError], words: str
+) -> None:
+    assert callable(call)
+    with pytest.raises(kind, match=words):
+        call()
+    assert not Path("outputs").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["compare_from_python.py", "train_from_python.py", "train_in_a_loop.py"]
+)
+def test_the_shown_scripts_run_on_their_own(name: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, EXAMPLES / name], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+async def test_the_shown_script_runs_inside_a_loop() -> None:
+    assert asyncio.get_running_loop().is_running()
+    names = runpy.run_path(str(EXAMPLES / "train_from_python.py"))
+    assert names["result"].status == "finished"
+
+
+def test_every_public_name_is_there_and_typed() -> None:
+    stub = Path(skillopt_cli.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    typed = {line.split()[-1] for line in stub.splitlines() if line.startswith("from ")}
+    assert typed == set(skillopt_cli.__all__) - {"__version__"}
+    assert all(hasattr(skillopt_cli, name) for name in skillopt_cli.__all__)
+    with pytest.raises(AttributeError, match="nothing"):
+        skillopt_cli.nothing  # noqa: B018 - the access is the test
+
+
+def test_importing_the_package_imports_no_model_library() -> None:
+    program = "import json, sys, skillopt_cli; print(json.dumps(list(sys.modules)))"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert not {"openai", "anthropic", "pydantic", "typer", "rich"} & set(json.loads(ran.stdout))

@@ -1,0 +1,213 @@
+"""A service that answers nothing but failures: calls wait, and one at a time tries again."""
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from virtual_time import in_virtual_time
+
+from skillopt_cli.backends.middleware.retrying import Retrying
+from skillopt_cli.backends.rate_limiter.limiter import Limited, Provider, RateLimiter
+from skillopt_cli.backends.rate_limiter.outage import Outage
+from skillopt_cli.config.model_section import RetryConfig
+from skillopt_cli.core.errors import ServerFailed
+from skillopt_cli.core.task import ChatReply, ChatRequest, Message, Usage
+
+LATENCY, WORKERS = 0.2, 24
+
+
+def ask(text="hi"):
+    return ChatRequest((Message("user", text),), "rollout")
+
+
+def now():
+    return asyncio.get_running_loop().time()
+
+
+class Service:
+    """Answers after a while; fails at once from one time to another."""
+
+    name = fingerprint = "service"
+    offers = frozenset()
+
+    def __init__(self, begin, end, usage=None):
+        self.begin, self.end, self.usage = begin, end, usage
+        self.failed, self.answered, self.inside, self.most = [], 0, 0, 0
+
+    async def chat(self, request):
+        self.inside += 1
+        try:
+            if self.begin <= now() < self.end:
+                await asyncio.sleep(0.01)
+                self.failed.append(now())
+                self.most = max(self.most, self.inside if now() > self.begin + 3 else 0)
+                raise ServerFailed("service failed (HTTP 503)", usage=self.usage)
+            await asyncio.sleep(LATENCY)
+            self.answered += 1
+        finally:
+            self.inside -= 1
+        return ChatReply(request.messages[0].content)
+
+
+class Run:
+    """What became of many calls through limiter and retries."""
+
+    def __init__(self, service, calls=1200, workers=WORKERS, wait=600.0, retry=None, patient=True):
+        self.told, self.replies, self.seconds = [], [], 0.0
+
+        async def main():
+            limiter = RateLimiter(Provider(64), lambda *what: self.told.append(what), wait)
+            limited = Limited(service, asyncio.Semaphore(workers), limiter, patient=patient)
+            chat = Retrying(limited, retry or RetryConfig(), clock=limiter.clock)
+            asked = (chat.chat(ask(str(n))) for n in range(calls))
+            self.replies = await asyncio.gather(*asked, return_exceptions=True)
+            self.seconds = now()
+
+        in_virtual_time(main())
+
+    @property
+    def broken(self):
+        return sum(isinstance(reply, ServerFailed) for reply in self.replies)
+
+
+@pytest.mark.parametrize("workers", [1, 3, 24])
+@pytest.mark.parametrize("seconds", [5.0, 60.0, 590.0])
+def test_no_call_is_given_up_for_an_outage(seconds, workers):
+    service, calls = Service(4.0, 4.0 + seconds), 50 * workers
+    run = Run(service, calls, workers)
+    assert run.broken == 0
+    assert run.seconds < seconds + 1.1 * (calls * LATENCY / workers) + 6.0
+
+
+def test_one_call_at_a_time_tries_again():
+    service = Service(4.0, 64.0)
+    Run(service)
+    assert service.most == 1
+    assert len([at for at in service.failed if at > service.begin + 3]) < 32
+
+
+def test_beginning_and_end_are_stated_once():
+    run = Run(Service(4.0, 64.0))
+    assert [in_flight for in_flight, _, _ in run.told] == [1, 32]
+    assert run.told[0][2] == "outage: calls wait up to 10 min while one tries again"
+    assert run.told[1][2].startswith("the service answers again after 6")
+
+
+def test_attempts_break_only_when_the_wait_is_over():
+    service = Service(4.0, 1e9)
+    run = Run(service, wait=120.0)
+    assert run.broken == 1200 - service.answered > 600
+    assert run.seconds > 124
+    reasons = [reason for *_, reason in run.told]
+    assert any(reason.endswith("calls fail from now on") for reason in reasons)
+    assert sum(reason.startswith("outage") for reason in reasons) == 1
+
+
+def test_an_outage_uses_up_no_try_and_no_time_of_a_call():
+    retry = RetryConfig(max_attempts=3, total_seconds=20.0)
+    run = Run(Service(4.0, 304.0), retry=retry)
+    assert run.broken == 0
+
+
+@pytest.mark.parametrize("how", [{"wait": 0.0}, {"patient": False}])
+def test_without_patience_calls_fail_as_ever(how):
+    service = Service(4.0, 1e9)
+    run = Run(service, calls=600, **how)
+    assert run.broken == 600 - service.answered > 100
+
+
+def test_a_service_that_never_answered_is_not_waited_for():
+    run = Run(Service(0.0, 1e9), calls=3)
+    assert run.broken == 3
+    assert run.seconds < 120
+
+
+def test_answers_of_no_use_are_no_outage():
+    service = Service(4.0, 1e9, usage=Usage(1, 5, 5))
+    run = Run(service, calls=1000)
+    assert run.broken == 1000 - service.answered > 0
+    assert len(service.failed) == 8 * run.broken
+    assert run.told == []
+
+
+def test_random_failures_are_no_outage():
+    class Flaky(Service):
+        async def chat(self, request):
+            self.asked = getattr(self, "asked", 0) + 1
+            if self.asked % 7 in (2, 3):
+                raise ServerFailed("service failed (HTTP 500)")
+            return await super().chat(request)
+
+    assert Run(Flaky(0.0, 0.0)).told == []
+
+
+def test_requests_that_always_fail_are_no_outage():
+    class Picky(Service):
+        async def chat(self, request):
+            if int(request.messages[0].content) % 2:
+                await asyncio.sleep(0.01)
+                raise ServerFailed("service failed (HTTP 500)")
+            return await super().chat(request)
+
+    run = Run(Picky(0.0, 0.0), calls=100)
+    assert run.broken == 50
+    assert run.seconds < 120
+    assert run.told == []
+
+
+def test_a_cancelled_probe_makes_way_for_another():
+    async def main():
+        service = Service(1.0, 30.0)
+        limiter = RateLimiter(Provider(8), outage_wait=600.0)
+        limited = Limited(service, asyncio.Semaphore(8), limiter)
+        chat = Retrying(limited, RetryConfig(), clock=limiter.clock)
+        await chat.chat(ask())
+        await asyncio.sleep(1)
+        tasks = [asyncio.create_task(chat.chat(ask())) for _ in range(8)]
+        await asyncio.sleep(10)
+        for task in tasks[:7]:
+            task.cancel()
+        return (await tasks[7]).text, now()
+
+    text, seconds = in_virtual_time(main())
+    assert text == "hi"
+    assert 30 <= seconds < 36
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["begin", "answer", "fail", "cancel"]),
+            st.floats(0, 9),
+            st.integers(0, 9),
+        ),
+        max_size=60,
+    )
+)
+def test_an_outage_never_blocks_for_ever(happenings):
+    outage, time, calls = Outage(600.0), 0.0, []
+    for kind, later, which in happenings:
+        time += later
+        opens = outage.opens_at()
+        if kind == "begin":
+            if opens is not None:
+                time = max(time, opens)
+                outage.began(time)
+                calls.append(time)
+                assert outage.since is None or outage.opens_at() is None
+            continue
+        if not calls:
+            continue
+        began = calls.pop(0)
+        if kind == "answer":
+            outage.answered(which, time)
+            assert outage.since is None
+        elif kind == "fail":
+            outage.failed(which, began, time, None)
+        outage.left(began)
+    for began in calls:
+        outage.left(began)
+    opens = outage.opens_at()
+    assert opens is not None
+    assert opens <= time + 5

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from task_files import write_splits
+
+from skillopt_cli.benchmarks.folder import SPEC
+from skillopt_cli.benchmarks.kit.data_check import check_data
+from skillopt_cli.benchmarks.kit.reference_checks import Referenced, label_findings, near_duplicates
+from skillopt_cli.core.task import SPLITS, Split, Task
+from skillopt_cli.executors.program_executor import LocalExecutor
+from skillopt_cli.ports import BenchmarkRequest
+
+WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel"]
+
+
+async def found(tmp_path: Path, answers: list[Any], **options: Any) -> str:
+    """What is found in three splits of tasks with these answers each, in one text."""
+    splits = [
+        [{"question": f"{split} {WORDS[n]}?", "answer": answer} for n, answer in enumerate(answers)]
+        for split in SPLITS
+    ]
+    request = BenchmarkRequest(split_dir=write_splits(tmp_path, *splits), options=options)
+    findings = await check_data(SPEC.open(request), LocalExecutor(tmp_path))
+    return "\n".join(f"{one.level}: {one.what}" for one in findings)
+
+
+@pytest.mark.parametrize(
+    ("answers", "scorer", "told"),
+    [
+        (["Yes", "yes", "no", "no"], "exact", "spellings of one label: `Yes` / `yes`"),
+        (["Yes", "Yes.", "no", "no"], "exact", "spellings of one label"),
+        (["Yes", "yes", "Yes ", "no", "no", "no"], "exact", "one label: `Yes` / `yes`"),
+        (["Yes", "yes", "no", "no"], "contains", ""),
+        (["Yes", "yes", "no", "no"], "f1", ""),
+        (["yes", "yes", "no", "no"], "exact", ""),
+    ],
+)
+async def test_spellings(tmp_path: Path, answers: list[str], scorer: str, told: str) -> None:
+    text = await found(tmp_path, answers, scorer=scorer)
+    assert told in text
+    assert bool(told) is ("spellings" in text)
+
+
+@pytest.mark.parametrize(
+    ("answers", "scorer", "warned"),
+    [
+        (["0.30000000000000004", "x"], "exact", True),
+        (["3.5", "4.25"], "contains", True),
+        ([3.50, "x"], "exact", True),
+        (["3.5", "4.25"], "numeric", False),
+        (["3", "v1.2.3", "1.5 kg"], "exact", False),
+    ],
+)
+async def test_decimals(tmp_path: Path, answers: list[Any], scorer: str, warned: bool) -> None:
+    text = await found(tmp_path, answers, scorer=scorer)
+    assert warned is ("decimal number that is compared as text" in text)
+
+
+@pytest.mark.parametrize(
+    ("answer", "warned"),
+    [
+        ("['thing0', 'alt']", True),
+        ("['thing0' 'alt']", True),
+        ("('thing0', 'alt')", True),
+        ("['thing0']", True),
+        ("array(['thing0', 'alt'], dtype=object)", True),
+        ("{'thing0', 'alt'}", True),
+        ('["thing0", "alt"]', True),
+        ("[thing0, alt]", True),
+        ("{'thing0': 'alt'}", False),
+        ('{"a": "b", "c": "d"}', False),
+        ("(thing)", False),
+        ("['sic'] in the text", False),
+        ("[0, 1)", False),
+        ("[1, 2]", False),
+        ("thing [sic]", False),
+        ('"thing"', False),
+    ],
+)
+async def test_lists_written_as_text(tmp_path: Path, answer: str, warned: bool) -> None:
+    text = await found(tmp_path, [answer, "x"], scorer="exact")
+    assert warned is ("a list written as text" in text)
+
+
+def tasks(**labels: str) -> list[Referenced]:
+    """A task for each letter of a split's word, which is its label."""
+    splits: list[tuple[Split, str]] = [(split, labels[split]) for split in SPLITS]
+    return [
+        Referenced(Task(f"{split}{n}", "task", {"right": label}), split, (label,))
+        for split, word in splits
+        for n, label in enumerate(word)
+    ]
+
+
+async def exactly(task: Task, answer: str) -> float:
+    return float(task.data["right"] == answer)
+
+
+async def test_label_counts_and_the_majority_baseline() -> None:
+    (counts,) = await label_findings(tasks(train="yyyn", selection="yn", test="ynnn"), exactly)
+    assert counts.level == "info"
+    assert counts.what == (
+        "labels (train/selection/test): y 3/1/1, n 1/1/3; majority baseline: always answering"
+        ' "y" scores 0.25 on test'
+    )
+
+
+async def test_the_majority_baseline_is_what_the_scorer_gives() -> None:
+    mixed = tasks(train="YYYn", selection="yn", test="yyYn")
+    assert '"Y" scores 0.25 on test' in (await label_findings(mixed, exactly))[0].what
+
+
+async def test_labels_that_a_split_lacks() -> None:
+    of = tasks(train="yyn", selection="ynm", test="yym")
+    _, train, test = await label_findings(of, exactly)
+    assert train.what == "the train split has no task with the label `m`"
+    assert test.what == "the test split has no task with the label `n`"
+
+
+async def test_references_that_hardly_repeat_are_no_labels() -> None:
+    assert not await label_findings(tasks(train="abcd", selection="ef", test="ghab"), exactly)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "answers", "near"),
+    [
+        ("What is the capital of France?", "What's the capital of France", "xx", True),
+        ("Name the colour of the sky.", "Name the color of the sky", "xx", True),
+        (
+            "Which river runs through Paris, then?",
+            "Which river runs through Paris then",
+            "xx",
+            True,
+        ),
+        ("Is 7 a prime number or not?", "Is 9 a prime number or not?", "xx", False),
+        ("What is the capital of France?", "What is the capital of Gabon?", "xy", False),
+        ("What is the capital of France?", "Who wrote the national anthem?", "xx", False),
+    ],
+)
+def test_near_duplicates(one: str, other: str, answers: str, near: bool) -> None:
+    pair = [
+        Referenced(Task("a", "task", {}), "train", (answers[0],), one),
+        Referenced(Task("b", "task", {}), "test", (answers[1],), other),
+    ]
+    assert [f.what for f in near_duplicates(pair)] == (
+        ["1 pair of nearly the same task in two splits: a ~ b"] if near else []
+    )
+    same_split = [pair[0], Referenced(pair[1].task, "train", pair[1].expected, other)]
+    assert not list(near_duplicates(same_split))

@@ -1,0 +1,178 @@
+"""What a task file leaves one reading of is inferred, and whatever is unclear is asked for."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from task_files import write_lines, write_splits
+
+from skillopt_cli.benchmarks.folder import SPEC
+from skillopt_cli.core.errors import ConfigError, DataError, SkillOptError
+from skillopt_cli.core.task import SPLITS
+from skillopt_cli.ports import BenchmarkRequest
+
+BODY = "Parcel {} came late and the box around it was wet."
+QUEUES = ("billing", "login", "returns")
+
+
+def inferred(path: Path, **options: Any) -> dict[str, Any]:
+    assert SPEC.infer is not None
+    request = BenchmarkRequest(data_path=path, options=options)
+    return {key: one.value for key, one in SPEC.infer(request).items()}
+
+
+def table(folder: Path, columns: Mapping[str, Sequence[object]]) -> Path:
+    path = folder / "tasks.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def bodies(n: int) -> list[str]:
+    return [BODY.format(i) for i in range(n)]
+
+
+def asked(folder: Path, columns: Mapping[str, Sequence[object]], **options: Any) -> SkillOptError:
+    with pytest.raises(SkillOptError) as caught:
+        inferred(table(folder, columns), **options)
+    return caught.value
+
+
+ANSWERS: dict[str, tuple[list[Any], str]] = {
+    "labels": ([QUEUES[i % 3] for i in range(12)], "exact"),
+    "labels in two spellings": (["Yes", "yes", "no", "No"] * 3, "f1"),
+    "labels with zeros": (["01", "02", "03"] * 4, "exact"),
+    "numbers": ([i * 17 + 3 for i in range(12)], "numeric"),
+    "numbers with units": ([f"{i}.5 kg" for i in range(12)], "numeric"),
+    "numbers in two values": ([0, 1] * 6, "numeric"),
+    "codes": ([f"00{i}7" for i in range(12)], "f1"),
+    "long codes": ([str(10**19 + i) for i in range(12)], "f1"),
+    "dates": ([f"2024-01-{i:02}" for i in range(1, 13)], "f1"),
+    "names": ([f"Ada Lovelace {chr(65 + i)}." for i in range(12)], "f1"),
+    "names, some numbers": ([f"Hall {chr(65 + i)}" if i % 3 else i for i in range(12)], "f1"),
+    "signs": (["+", "-", "*", "/", "%", "<", ">", "=", "!", "?", "&", "|"], "exact"),
+    "objects": ([{"order": i, "product": f"X{i}"} for i in range(12)], "json"),
+    "objects as texts": ([json.dumps({"order": i}) for i in range(12)], "json"),
+}
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_the_scorer_follows_from_the_answers(tmp_path: Path, kind: str) -> None:
+    answers, scorer = ANSWERS[kind]
+    path = write_lines(
+        tmp_path / "t.jsonl",
+        [{"question": b, "answer": a} for b, a in zip(bodies(12), answers, strict=True)],
+    )
+    found = inferred(path)
+    assert found["scorer"] == scorer
+    ratio = found.pop("split_ratio")
+    assert ratio == ("2:1:1 by label" if len(set(map(str, answers))) <= 4 else "2:1:1")
+    # What was inferred opens, which checks that each reference gets full marks.
+    benchmark = SPEC.open(BenchmarkRequest(data_path=path, split_ratio=ratio, options=found))
+    assert sum(len(benchmark.tasks(split)) for split in SPLITS) == 12
+
+
+def test_choices_and_patterns_are_their_own_scorers(tmp_path: Path) -> None:
+    record = {"question": "Which?", "choices": ["red", "blue"], "answer": "A"}
+    assert inferred(write_lines(tmp_path / "c.jsonl", [record]))["scorer"] == "choice"
+    record = {"prompt": "A year.", "pattern": r"\d{4}"}
+    assert inferred(write_lines(tmp_path / "p.jsonl", [record]))["scorer"] == "regex"
+
+
+@pytest.mark.parametrize(
+    ("columns", "prompt", "answer"),
+    [
+        ({"question": "prose", "answer": "label"}, "", ""),
+        ({"Question": "prose", "Reference": "label"}, "", ""),
+        ({"ticket_id": "number", "body": "prose", "queue": "label"}, "body", "queue"),
+        ({"id": "number", "text": "prose", "label": "label", "split": "label"}, "text", "label"),
+        ({"queue": "label", "Message": "prose", "row": "number"}, "Message", "queue"),
+        ({"question": "prose", "points": "number"}, "", "points"),
+        ({"body": "prose", "answer": "label", "priority": "label"}, "body", ""),
+        ({"input": "label", "output": "label"}, "input", "output"),
+    ],
+)
+def test_columns_with_one_reading_are_taken(
+    tmp_path: Path, columns: dict[str, str], prompt: str, answer: str
+) -> None:
+    cells = {"prose": bodies(12), "label": ["a", "b"] * 6, "number": range(12)}
+    found = inferred(table(tmp_path, {name: cells[kind] for name, kind in columns.items()}))
+    assert (found.get("prompt_key", ""), found.get("answer_key", "")) == (prompt, answer)
+
+
+def test_an_unclear_column_is_asked_for_with_what_it_may_be(tmp_path: Path) -> None:
+    labels, numbers = ["a", "b"] * 6, list(range(12))
+    error = asked(tmp_path, {"body": bodies(12), "queue": labels, "priority": labels})
+    assert isinstance(error, DataError)
+    assert error.message.endswith("unclear which column is the answer: `queue`, `priority`")
+    assert error.hint == "name it, such as `env.answer_key=queue`"
+    error = asked(tmp_path, {"subject": bodies(12), "body": bodies(12), "answer": labels})
+    assert error.message.endswith("which column is the task text: `subject`, `body`")
+    error = asked(tmp_path, {"text": bodies(12), "label": labels, "category": labels})
+    assert error.message.endswith("which column is the answer: `label`, `category`")
+    error = asked(tmp_path, {"question": bodies(12), "prompt": bodies(12), "answer": labels})
+    assert error.message.endswith("which column is the task text: `prompt`, `question`")
+    error = asked(tmp_path, {"id": numbers, "text": bodies(12)})
+    assert "no column can be the answer among `id`, `text`" in error.message
+    error = asked(tmp_path, {"points": numbers, "answer": labels})
+    assert "no column can be the task text among" in error.message
+
+
+def test_a_column_that_is_named_and_missing_is_told_with_those_there_are(tmp_path: Path) -> None:
+    columns = {"body": bodies(12), "queue": ["a", "b"] * 6}
+    error = asked(tmp_path, columns, answer_key="Queu")
+    assert isinstance(error, ConfigError)
+    assert "no column `Queu`; it has `body`, `queue`" in error.message
+    assert error.hint == "did you mean `env.answer_key=queue`?"
+    assert asked(tmp_path, columns, prompt_key="xyz").hint == "name it with `env.prompt_key=NAME`"
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"answer": ["1", "2", "n/a", "4"]}, "3 of 4 answers are numbers, `n/a` is none"),
+        ({"answer": [" ".join(["word"] * 30)] * 4}, "the answers are long, 30 words usually"),
+        ({"answer": ["a"] * 4, "pattern": ["x"] * 4}, "answers and a `pattern`"),
+        ({"answer": ["a"] * 4, "choices": ["a|b", "", "", ""]}, "1 of 4 tasks have `choices`"),
+    ],
+)
+def test_a_scorer_that_is_unclear_is_asked_for(
+    tmp_path: Path, columns: dict[str, list[str]], words: str
+) -> None:
+    error = asked(tmp_path, {"question": bodies(4), **columns})
+    assert words in error.message
+    assert "`env.scorer=" in error.hint
+    found = inferred(table(tmp_path, {"question": bodies(4), **columns}), scorer="f1")
+    assert "scorer" not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "seed"),
+    [
+        ("queue", ["a b", "c"] * 6, "Give the queue of the text, one of:\n\n- a b\n- c\n"),
+        ("answer", ["yes", "no"] * 6, "Answer with one of these:\n\n- no\n- yes\n"),
+        ("unit_price", list(range(0, 120, 10)), "Give the unit price of the text.\n"),
+        ("fields", ['{"b": 1, "a": 2}'] * 12, "Give a JSON object with the fields b, a.\n"),
+        ("answer", list(range(0, 120, 10)), None),
+    ],
+)
+def test_the_seed_skill_names_what_is_asked_for(
+    tmp_path: Path, name: str, answers: list[object], seed: str | None
+) -> None:
+    found = inferred(table(tmp_path, {"body": bodies(12), name: answers}))
+    assert found.get("seed_skill") == (f"# Task\n\n{seed}" if seed else None)
+
+
+def test_splits_that_are_cut_already_are_not_cut(tmp_path: Path) -> None:
+    record = {"body": BODY, "queue": "a"}
+    folder = write_splits(tmp_path, [record] * 2, [record], [record])
+    assert SPEC.infer is not None
+    found = SPEC.infer(BenchmarkRequest(split_dir=folder))
+    assert "split_ratio" not in found and found["prompt_key"].value == "body"

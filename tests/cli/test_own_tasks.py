@@ -1,0 +1,142 @@
+"""Own tasks by their path: every command takes them, and a run keeps what was inferred."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from command_line import TINY, refused, rows, skillopt
+
+import skillopt_cli
+from skillopt_cli.core.errors import UsageError
+
+LABELS = ("yes", "no")
+
+
+@pytest.fixture(autouse=True)
+def tasks() -> None:
+    """`t.jsonl`, and the same in splits below `cut`."""
+    lines = [
+        json.dumps({"id": f"q{i}", "text": f"Is item {i} in the box?", "verdict": LABELS[i % 2]})
+        for i in range(40)
+    ]
+    Path("t.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    for split, part in (("train", lines[:20]), ("val", lines[20:30]), ("test", lines[30:])):
+        folder = Path("cut", split)
+        folder.mkdir(parents=True)
+        (folder / "t.jsonl").write_text("\n".join(part), encoding="utf-8")
+
+
+def env(run: str) -> dict[str, object]:
+    path = Path("outputs/folder", run, "config.yaml")
+    loaded = yaml.safe_load(path.read_text(encoding="utf-8"))["env"]
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+INFERRED = (
+    "Inferred: prompt_key text (the only text), answer_key verdict (the only one left), scorer"
+    " exact (answers are 2 labels), split_ratio 2:1:1 by label (40 tasks, half to train on),"
+    " seed_skill (names the labels)"
+)
+
+
+def test_a_file_alone_trains_and_the_run_keeps_what_was_inferred() -> None:
+    ended = skillopt("train", "t.jsonl", *TINY, "--run-id", "a")
+    assert ended.code == 0, ended.err
+    assert ended.err.count(INFERRED) == 1
+    assert "t.jsonl cut 2:1:1 by label, seed 42 (20 train / 10 selection / 10 test)" in ended.err
+    held = env("a")
+    assert held["name"] == "folder" and held["data_path"] == str(Path("t.jsonl").absolute())
+    wanted = {"prompt_key": "text", "answer_key": "verdict", "scorer": "exact"}
+    assert {key: held[key] for key in wanted} == wanted
+    assert held["split_ratio"] == "2:1:1 by label" and "- no\n- yes\n" in str(held["seed_skill"])
+    # Nothing is inferred anew where a run is taken up or measured.
+    Path("t.jsonl").write_text(Path("t.jsonl").read_text(encoding="utf-8"), encoding="utf-8")
+    for command in (("resume", "a"), ("eval", "--skill", "a:best")):
+        again = skillopt(*command)
+        assert again.code == 0, again.err
+        assert "Inferred" not in again.err
+
+
+def test_a_workbook_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("t.xlsx").write_bytes(b"PK")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    ended = refused(3, "train", "t.xlsx", *TINY)
+    assert ended.error == "error: reading t.xlsx needs the package `openpyxl`"
+    assert ended.hint == "hint: pip install 'skillopt-cli[sheets]'"
+
+
+@pytest.mark.parametrize("n", [4, 9, 21])
+def test_the_preset_tiny_runs_on_fewer_tasks_than_it_names(n: int) -> None:
+    lines = Path("t.jsonl").read_text(encoding="utf-8").splitlines()[:n]
+    Path("few.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    ended = skillopt("train", "few.jsonl", *TINY, "--run-id", "few")
+    assert ended.code == 0, ended.err
+    assert f"used: train {n // 2 + n % 2}, " in ended.err or f"used: train {n // 2}, " in ended.err
+
+
+@pytest.mark.parametrize("given", [("t.jsonl",), ("--tasks", "t.jsonl"), ("./cut",), ("cut",)])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("data", "check"),
+        ("plan", "--preset", "tiny"),
+        ("eval", "--from-scratch", "--preset", "tiny"),
+        ("eval", "--from-scratch", "--arms", "none", "--preset", "tiny"),
+        ("aa", "--preset", "tiny", "--set", "evaluation.sel_env_num=4"),
+    ],
+    ids=lambda command: "-".join(command[:2]),
+)
+def test_every_command_takes_tasks_by_their_path(
+    command: tuple[str, ...], given: tuple[str, ...]
+) -> None:
+    if command[0] == "aa":
+        Path("s.md").write_text("# Skill\n\nAnswer.\n", encoding="utf-8")
+        given = ("s.md", *given)
+    ended = skillopt(*command, *given)
+    assert ended.code == 0, ended.err
+    assert "Inferred: prompt_key text (the only text)" in ended.err
+
+
+def test_a_setting_wins_over_what_is_inferred() -> None:
+    Path("c.yaml").write_text("env: {scorer: f1, seed_skill: Answer.}\n", encoding="utf-8")
+    given = ("--config", "c.yaml", "--answer-key", "verdict", "--set", "env.split_ratio=1:1:2")
+    shown = rows(skillopt("config", "show", "t.jsonl", *given, "--json"))
+    assert shown["env.scorer"] == {"key": "env.scorer", "value": "f1", "source": "c.yaml"}
+    assert shown["env.answer_key"]["source"] == "flag --answer-key"
+    assert shown["env.split_ratio"]["value"] == "1:1:2"
+    assert shown["env.prompt_key"]["source"] == "inferred: the only text"
+    ended = skillopt("train", "t.jsonl", *TINY, "--skill-init", "c.yaml", "--run-id", "b")
+    assert "seed_skill" not in ended.err and "seed_skill" not in env("b")
+
+
+def test_nothing_is_inferred_where_the_benchmark_is_named() -> None:
+    ended = refused(3, "data", "check", "folder", "--tasks", "t.jsonl")
+    assert "`prompt` or `question` is missing" in ended.error
+    Path("c.yaml").write_text("env: {name: folder, data_path: t.jsonl}\n", encoding="utf-8")
+    assert "is missing" in refused(3, "plan", "--config", "c.yaml").error
+
+
+def test_a_path_that_is_none_is_told_as_one() -> None:
+    assert "none.csv does not exist" in refused(2, "train", "none.csv").error
+    assert "/cuts does not exist" in refused(2, "train", "./cuts").error
+    assert "no benchmark `cuts`" in refused(2, "train", "cuts").error
+    ended = refused(3, "train", "t.jsonl", "--answer-key", "text")
+    assert "no field can be the task text among `id`, `text`, `verdict`" in ended.error
+
+
+def test_the_statement_is_left_out_where_nothing_is_displayed() -> None:
+    ended = skillopt("train", "t.jsonl", *TINY, "--display", "none")
+    assert (ended.code, ended.err) == (0, "")
+
+
+def test_python_takes_a_path_too() -> None:
+    result = skillopt_cli.train("t.jsonl", preset="tiny", answer_key="verdict", run_id="p")
+    assert result.finished
+    assert env("p")["answer_key"] == "verdict"
+    with pytest.raises(UsageError, match="no argument `answer_kee`"):
+        skillopt_cli.train("t.jsonl", answer_kee="verdict")

@@ -1,0 +1,62 @@
+"""Why a step changed nothing, from counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from skillopt_cli.core.edit_counts import EditCounts, Evidence, why_no_edits
+
+FULL = EditCounts(20, 8, 5, 5, 6, 4, 8, (("applied", 2),))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"scored": 0, "failures": 0, "asked": 0}, "no attempt could be scored"),
+        (
+            {"failures": 0, "asked": 0, "answered": 0},
+            "all 20 tasks are solved, and only failures are analysed",
+        ),
+        ({"answered": 0}, "0 of 5 analyses gave a usable answer"),
+        (
+            {"failures": 20, "evidence": Evidence(20, 2)},
+            "the references of 18 of 20 tasks do not occur in their texts, so `rules` proposes"
+            " nothing",
+        ),
+        ({"evidence": Evidence(20, 12)}, "5 analyses proposed no edit"),
+        ({"failures": 0}, "all 20 tasks are solved, and 5 analyses proposed no edit"),
+    ],
+)
+def test_nothing_was_proposed(change: dict[str, object], why: str) -> None:
+    none = {"proposed": 0, "merged": 0, "states": ()}
+    assert why_no_edits(replace(FULL, **(none | change))) == why  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"merged": 0, "states": ()}, "6 edits proposed, the merge kept 0"),
+        (
+            {"rate": 0, "states": (("over_budget", 4),)},
+            "4 edits merged, 0 applied: the learning rate is 0",
+        ),
+        ({"states": (("over_budget", 4),)}, "4 edits merged, 0 chosen"),
+        ({"states": (("vetoed", 3), ("over_budget", 1))}, "3 edits chosen, every one vetoed"),
+        (
+            {"states": (("unmatched", 2), ("duplicate", 1))},
+            "3 edits chosen, 0 applied: 1 duplicate, 2 unmatched",
+        ),
+        ({}, "2 edits applied, together they change nothing"),
+    ],
+)
+def test_what_was_proposed_was_lost(change: dict[str, object], why: str) -> None:
+    assert why_no_edits(replace(FULL, **change)) == why  # type: ignore[arg-type]
+
+
+def test_steps_with_the_same_cause_add_up() -> None:
+    one = replace(FULL, merged=0, states=())
+    assert why_no_edits(one + replace(one, proposed=11)) == "17 edits proposed, the merge kept 0"
+    lost = replace(FULL, proposed=0, merged=0, states=(), evidence=Evidence(8, 1))
+    assert "15 of 18 tasks" in why_no_edits(lost + replace(lost, evidence=Evidence(10, 2)))

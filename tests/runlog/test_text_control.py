@@ -1,0 +1,70 @@
+"""Steering in lines and in the status document."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from facts import COPY, TIDY, begun, opening, proposing, stamp, steered
+
+from skillopt_cli.control.commands import ControlReply
+from skillopt_cli.core import events as ev
+from skillopt_cli.runlog.fold import fold
+from skillopt_cli.runlog.text.control import control_lines, status_document, status_lines
+
+LIVE = ControlReply("", 12, 3, "edits", False, False, 8, {"max_usd": 2.0})
+
+
+def waiting() -> list[ev.RunEvent]:
+    """A step with its edits chosen, on hold, one of them vetoed."""
+    until_chosen = [e for e in proposing(1) if not isinstance(e, ev.CandidateMade)]
+    return [
+        *opening(),
+        *until_chosen,
+        ev.RunPaused(1, "edits"),
+        ev.EditVetoed(1, 2, COPY, "too long"),
+        ev.HintGiven(2, "be\tshort"),
+    ]
+
+
+def test_every_fact_is_a_line_of_its_own() -> None:
+    said = [control_lines(event) for event in steered()]  # type: ignore[arg-type]
+    assert said == [
+        ("Control: hint for step 2: mind the units",),
+        ("Control: run.max_usd none -> 2.5",),
+        ("Control: will pause when edits are chosen",),
+        ("Control: the planned pause is taken back",),
+        ("Control: paused, edits can be vetoed now; `skillopt ctl RUN resume` goes on",),
+        ('Control: veto of edit 2 of step 1: replace "Answer." with "Copy the span." (too long)',),
+        ("Control: going on",),
+        ("Control: stopping, calls in flight may finish",),
+    ]
+
+
+def test_the_status_of_a_run_at_work_lists_the_edits_that_wait() -> None:
+    document = status_document(fold(stamp(waiting())), LIVE)
+    assert (document["status"], document["paused"], document["pid"]) == ("running", "edits", 12)
+    assert (document["step"], document["in_flight"], document["max_concurrency"]) == (1, 3, 8)
+    assert document["caps"] == {"max_usd": 2.0}
+    shown = [(e["number"], e["content"], e["vetoed"], e["reason"]) for e in document["edits"]]
+    assert shown[:2] == [(1, TIDY.content, False, ""), (2, COPY.content, True, "too long")]
+    lines = status_lines(document)
+    assert "paused with its edits chosen, step 1 of 3" in lines[0]
+    assert any(line.startswith("edit 2 (vetoed): replace") for line in lines)
+    assert "hint for step 2: be short" in lines
+
+
+def test_without_a_process_the_log_says_what_it_can() -> None:
+    gone = replace(fold(stamp(waiting())), deserted=True)
+    document = status_document(gone, None)
+    assert (document["status"], document["paused"]) == ("interrupted", None)
+    assert (document["pid"], document["in_flight"], document["edits"]) == (None, None, [])
+    assert document["caps"] == {"max_usd": 0.05, "max_calls": 1000}
+    assert document["max_concurrency"] == 64
+    assert status_document(fold(()), None)["run_id"] is None
+    assert status_lines(status_document(fold(()), None))
+
+
+def test_a_step_taken_up_again_keeps_its_vetoes_and_ends_the_pause() -> None:
+    view = fold(stamp([*waiting(), begun()]))
+    assert view.steering.paused is None
+    assert [v.number for v in view.steering.vetoes_of(1)] == [2]

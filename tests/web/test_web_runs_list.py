@@ -1,0 +1,160 @@
+"""The list of runs: search, filters and order, and the notes and tags that a person gives a run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from dom import parsed, text_of
+from starlette.testclient import TestClient
+from web_rig import HOME, Tab, client, served, until
+from web_rig import text_of as page_text
+
+from skillopt_cli.core.errors import UsageError
+from skillopt_cli.web.run_notes import NOTES, RunNotes, read_notes
+
+RUN = "/runs/searchqa/a"
+SCRIPT = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def outputs(trained: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(trained, tmp_path / "outputs"))
+
+
+@pytest.fixture
+def web(outputs: Path) -> Iterator[TestClient]:
+    with client(outputs, origin=HOME) as asking:
+        yield asking
+
+
+def saved(web: TestClient, run: str = RUN, **fields: str) -> int:
+    """Send the form of a run's notes as its page has it; the status of the answer."""
+    found = parsed(web.get(run).text).iter("input")
+    token = next(e.get("value", "") for e in found if e.get("name") == "form_token")
+    return web.post(f"{run}/notes", data={"form_token": token, **fields}).status_code
+
+
+def listed(web: TestClient, query: str = "") -> list[str]:
+    """The runs of the list, in its order."""
+    page = parsed(web.get(f"/{query}").text)
+    return [one.attrib["value"] for one in page.iter("input") if one.get("name") == "run"]
+
+
+def test_runs_are_searched_filtered_and_sorted(web: TestClient, outputs: Path) -> None:
+    shutil.copytree(outputs / "searchqa", outputs / "folder")
+    log = outputs / "folder/b/events.jsonl"
+    log.write_text(log.read_text().replace('"target":"simulated"', '"target":"other model"'))
+    four = {"searchqa/a", "searchqa/b", "folder/a", "folder/b"}
+    assert set(listed(web)) == four
+    assert set(listed(web, "?benchmark=folder")) == {"folder/a", "folder/b"}
+    assert listed(web, "?model=other model") == ["folder/b"]
+    assert listed(web, "?q=OTHER+folder") == ["folder/b"]
+    assert listed(web, "?status=failed") == []
+    assert listed(web, "?sort=run") == sorted(four)
+    assert listed(web, "?sort=-run") == sorted(four, reverse=True)
+    summaries = {run: json.loads((outputs / run / "summary.json").read_text()) for run in four}
+    for key, entry in (("test", "test_hard"), ("selection", "best_selection_hard")):
+        found = [summaries[run][entry] for run in listed(web, f"?sort=-{key}")]
+        assert found == sorted(found, reverse=True)
+    assert "0 of 4 runs" in text_of(parsed(web.get("/?q=nothing").text))
+
+
+def test_a_run_has_a_note_and_tags(web: TestClient, outputs: Path) -> None:
+    assert saved(web, note=f"First line.\r\n{SCRIPT}", tags="Baseline, rate:2 baseline") == 200
+    kept = json.loads((outputs / "searchqa/a" / NOTES).read_text(encoding="utf-8"))
+    assert kept == {
+        "schema": 1,
+        "note": f"First line.\n{SCRIPT}",
+        "tags": ["baseline", "rate:2"],
+    }
+    page = web.get(RUN).text
+    assert "<script>alert" not in page
+    assert [text_of(one) for one in parsed(page).iter("p") if one.get("class") == "note"] == [
+        "First line.",
+        SCRIPT,
+    ]
+    assert listed(web, "?tag=baseline") == ["searchqa/a"]
+    assert listed(web, "?q=first+line") == ["searchqa/a"]
+    assert listed(web, "?tag=other") == []
+    # An empty form removes the file.
+    assert saved(web, note="", tags="") == 200
+    assert not (outputs / "searchqa/a" / NOTES).exists()
+    assert listed(web, "?tag=baseline") == []
+
+
+@pytest.mark.parametrize(
+    ("note", "tags", "said"),
+    [
+        ("x" * 2001, "", "the note has 2,001 characters"),
+        ("", "a" * 41, "is not a plain word"),
+        ("", "<b>", "is not a plain word"),
+        ("", " ".join(f"t{n}" for n in range(13)), "13 tags were given"),
+    ],
+)
+def test_notes_that_are_refused_stay_in_the_form(
+    web: TestClient, outputs: Path, note: str, tags: str, said: str
+) -> None:
+    with pytest.raises(UsageError):
+        RunNotes.typed(note, tags)
+    assert saved(web, note=note, tags=tags) == 422
+    token = next(
+        e.get("value", "")
+        for e in parsed(web.get(RUN).text).iter("input")
+        if e.get("name") == "form_token"
+    )
+    answer = web.post(f"{RUN}/notes", data={"form_token": token, "note": note, "tags": tags})
+    assert said in answer.text
+    (field,) = (one for one in parsed(answer.text).iter("textarea"))
+    assert (field.text or "") == note
+    assert not (outputs / "searchqa/a" / NOTES).exists()
+
+
+def test_notes_are_written_for_a_form_of_this_server_only(outputs: Path) -> None:
+    with client(outputs, origin=HOME) as web:
+        for token in ("", "wrong"):
+            answer = web.post(f"{RUN}/notes", data={"form_token": token, "note": "x", "tags": ""})
+            assert answer.status_code == 422
+        assert web.get(f"{RUN}/notes").status_code == 405
+        assert web.post("/runs/searchqa/none/notes", data={}).status_code == 404
+    with client(outputs, origin="http://elsewhere.example") as web:
+        assert web.post(f"{RUN}/notes", data={"note": "x"}).status_code == 403
+    assert not (outputs / "searchqa/a" / NOTES).exists()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"note": 1}', '{"tags": 1}', "[" * 50_000])
+def test_damaged_notes_are_none(web: TestClient, outputs: Path, text: str) -> None:
+    (outputs / "searchqa/a" / NOTES).write_text(text, encoding="utf-8")
+    assert read_notes(outputs / "searchqa/a") == RunNotes()
+    assert web.get(RUN).status_code == web.get("/").status_code == 200
+
+
+def test_notes_behind_a_link_are_neither_read_nor_written(
+    web: TestClient, outputs: Path, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret.json"
+    secret.write_text('{"note": "secret", "tags": []}')
+    (outputs / "searchqa/a" / NOTES).symlink_to(secret)
+    assert read_notes(outputs / "searchqa/a") == RunNotes()
+    assert web.get(RUN).status_code == 404, "a run folder with a link is not shown"
+    assert "secret" not in web.get("/").text
+
+
+@pytest.mark.slow
+def test_ticks_stay_while_the_list_is_searched(tab: Callable[..., Tab], trained: Path) -> None:
+    with served(trained) as address:
+        until(lambda: page_text(address).count("state finished") == 2)
+        opened = tab(address, viewport={"width": 800, "height": 900})
+        page = opened.page
+        opened.open("/")
+        page.get_by_label("Compare searchqa/a").check()
+        page.get_by_role("searchbox", name="Search").fill("searchqa")
+        page.get_by_role("columnheader", name="Run").get_by_role("link").click()
+        page.locator("th[aria-sort=ascending]", has_text="Run").wait_for()
+        assert page.get_by_label("Compare searchqa/a").is_checked()
+        page.get_by_label("Compare searchqa/b").check()
+        page.get_by_role("button", name="Compare the ticked runs").click()
+        page.wait_for_url("**/compare?**")

@@ -1,0 +1,117 @@
+"""The pages of sweeps: their list, and settings and scores of one, as `sweep.json` has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import pytest
+from appearance import faults_of
+from command_line import SMALLEST, skillopt
+from dom import parsed, text_of
+from test_web_pages import agrees, charts, numbers
+from web_rig import Tab, client, served
+
+GRID = """
+benchmark: searchqa
+grid:
+  optimizer.learning_rate: [2, 8]
+  train.batch_size: [2, 4]
+seeds: [1]
+"""
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An outputs folder with a sweep of four runs."""
+    folder = tmp_path_factory.mktemp("swept")
+    with chdir(folder):
+        Path("rates.yaml").write_text(GRID, encoding="utf-8")
+        ended = skillopt("sweep", "rates.yaml", *SMALLEST[:2], "--epochs", "1", "--display", "none")
+        assert ended.code == 0, ended.err
+    yield folder / "outputs"
+
+
+def document(outputs: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((outputs / "sweeps/rates/sweep.json").read_text())
+    return found
+
+
+def entry(found: Any, key: str) -> Any:
+    """The entry that the key of a figure names; a setting's name holds dots."""
+    first, _, rest = key.partition(".")
+    if isinstance(found, list):
+        found, (first, _, rest) = found[int(first)], rest.partition(".")
+    if first == "settings":
+        return found["settings"][rest]
+    return entry(found[first], rest) if rest else found[first]
+
+
+@pytest.mark.slow
+def test_the_page_of_a_sweep_has_the_numbers_of_its_file(swept: Path) -> None:
+    result = document(swept)
+    with client(swept) as asking:
+        assert "4 of 4" in text_of(parsed(asking.get("/sweeps").text))
+        page = asking.get("/sweeps/rates").text
+        links = {a.attrib["href"] for a in parsed(page).iter("a")}
+        for run in (run for one in result["combinations"] for run in one["runs"]):
+            assert f"/runs/searchqa/{run['run_id']}" in links
+            assert asking.get(f"/runs/searchqa/{run['run_id']}").status_code == 200
+    found = numbers(page)
+    assert len(found) > 30
+    for key, value, shown in found:
+        expected = entry(result, key)
+        assert value == ("" if expected is None else json.dumps(expected)), key
+        assert agrees(shown, expected), (key, shown)
+    (chart,) = charts(page)
+    lines = {line["words"]: line["value"] for line in chart["series"][0]["data"]}
+    for one in result["combinations"]:
+        rate, size = one["settings"].values()
+        selection, test = one["best_gate_score"], one["test"]["hard"]
+        words = f"learning_rate {rate}, batch_size {size}: selection {selection:.2f}"
+        assert lines[f"{words}, test {test:.2f}"] == [
+            str(rate),
+            str(size),
+            round(selection, 6),
+            round(test, 6),
+        ]
+
+
+@pytest.mark.slow
+def test_sweeps_are_for_everybody(tab: Callable[..., Tab], swept: Path) -> None:
+    with served(swept) as address:
+        opened = tab(address)
+        for path in ("/sweeps", "/sweeps/rates"):
+            opened.open(path)
+            assert faults_of(opened.page) == [], path
+        opened.page.locator("score-chart text", has_text="learning_rate").wait_for()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"combinations": 1}', '{"combinations": [{"runs": 1}]}', "[" * 50_000],
+)
+def test_a_damaged_sweep_is_told(tmp_path: Path, text: str) -> None:
+    home = tmp_path / "outputs/sweeps/torn"
+    home.mkdir(parents=True)
+    (home / "sweep.json").write_text(text, encoding="utf-8")
+    with client(tmp_path / "outputs") as asking:
+        assert "is damaged" in asking.get("/sweeps").text
+        answer = asking.get("/sweeps/torn")
+        assert answer.status_code == 422 and "is damaged" in answer.text
+
+
+def test_no_sweep_and_no_link_out_of_the_folder(tmp_path: Path) -> None:
+    outputs, secret = tmp_path / "outputs", tmp_path / "secret"
+    secret.mkdir()
+    (secret / "sweep.json").write_text('{"combinations": []}')
+    with client(outputs) as asking:
+        assert "There are no sweeps" in asking.get("/sweeps").text
+        (outputs / "sweeps").mkdir(parents=True)
+        (outputs / "sweeps/out").symlink_to(secret)
+        for name in ("out", "none", ".hidden"):
+            assert asking.get(f"/sweeps/{name}").status_code == 404, name
+        assert asking.get("/sweeps").status_code == 200
