@@ -61,6 +61,8 @@ class EditCounts:
     Attributes:
         scored, failures: attempts with a score, and failed ones among them.
         left_out: tasks of the batch that were solved when last attempted, and not attempted.
+        trials: of edits on failed tasks, in all rounds; None in logs that do not hold it.
+        untried: edits that were set aside without a trial, for want of a failed task.
         asked, answered: analyses, and usable answers among them.
         proposed, merged: edits of all analysts, and those that the merge kept.
         rate: how many the step could apply; None for no limit.
@@ -78,6 +80,8 @@ class EditCounts:
     states: tuple[tuple[EditState, int], ...] = ()
     evidence: Evidence | None = None
     left_out: int = 0
+    trials: int | None = None
+    untried: int = 0
 
     def __add__(self, other: EditCounts) -> EditCounts:
         """The counts of several steps together."""
@@ -97,6 +101,8 @@ class EditCounts:
             states=tuple(states.items()),
             evidence=evidence if known else None,
             left_out=self.left_out + other.left_out,
+            trials=self.on_tasks + other.on_tasks,
+            untried=self.untried + other.untried,
         )
 
     @property
@@ -121,6 +127,11 @@ class EditCounts:
     def tried(self) -> dict[EditState, int]:
         """What became of the edits that the budget let through, state to number."""
         return {state: n for state, n in self.states if state not in UNTRIED}
+
+    @property
+    def on_tasks(self) -> int:
+        """How many edits were tried on failed tasks, as the lines on verification count them."""
+        return sum(self.tried.values()) if self.trials is None else self.trials
 
     @property
     def _guarded(self) -> int:
@@ -152,6 +163,11 @@ def _nothing_proposed(counts: EditCounts) -> str:
             return f"{solved}{count(counts.answered, 'analysis', 'analyses')} proposed no edit"
 
 
+def untried_words(number: int) -> str:
+    """How many edits had no failed task to be tried on; empty for none."""
+    return f", {number} with no failed task left to be tried on" if number else ""
+
+
 def _solved(counts: EditCounts) -> str:
     if not counts.left_out:
         return f"{counts.scored} tasks are solved"
@@ -172,8 +188,8 @@ def _nothing_left(counts: EditCounts) -> str:
         case "vetoed":
             return f"{number} chosen, every one vetoed"
         case "unverified":
-            whose = "it was" if sum(tried.values()) == 1 else "they were"
-            return f"{number} tried on the tasks {whose} written for, 0 kept"
+            made = f"{count(counts.on_tasks, 'edit')} tried on failed tasks"
+            return f"{made}{untried_words(counts.untried)}, 0 kept"
         case "not_applied" if tried:
             states = ", ".join(f"{n} {state}" for state, n in sorted(tried.items()))
             return f"{number} chosen, 0 applied: {states}"

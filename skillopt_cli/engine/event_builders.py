@@ -52,6 +52,8 @@ def edit_counts(
         states=tuple(Counter(outcome.state for outcome in candidate.outcomes).items()),
         evidence=reflection.evidence,
         left_out=batch - len(trajectories),
+        trials=len(draft.patch.trials),
+        untried=sum(o.state == "unverified" and o.trial is None for o in draft.patch.set_aside),
     )
 
 

@@ -41,12 +41,21 @@ def expected_best(view: RunView) -> Expectation | None:
 
 
 def measured_in_full(view: RunView) -> tuple[Round, ...]:
-    """The measurements of a text on all selection tasks."""
+    """The measurements of a text on all selection tasks.
+
+    One that was settled early is none, even if all its attempts were under way by then: how many
+    are depends on the number of workers.
+    """
     n = view.baseline.n if view.baseline else 0
+    steps = {(s.number, False) for s in view.steps if s.decision and s.decision.early}
+    ends = {(e.step, True) for e in view.epochs if e.decision and e.decision.early}
     return tuple(
         made
         for made in view.rounds
-        if made.stage == "measure" and not made.label and made.attempts == n
+        if made.stage == "measure"
+        and not made.label
+        and made.attempts == n
+        and (made.step, made.closing) not in steps | ends
     )
 
 

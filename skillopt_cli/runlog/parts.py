@@ -24,6 +24,7 @@ from skillopt_cli.core.events import (
     StageName,
     StepStarted,
 )
+from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.core.ledger import Ledger, Spent
 from skillopt_cli.runlog.text.format import origin_words
 
@@ -114,6 +115,15 @@ class StageView:
         return None if left < -_OVERDUE else max(0.0, left)
 
 
+def saved_attempts(decision: GateDecision | None, made: int) -> int:
+    """Attempts that early rejection made unnecessary.
+
+    Args:
+        made: attempts of the measurement, with those that were under way when it was settled.
+    """
+    return max(0, decision.n - made) if decision is not None and decision.early else 0
+
+
 @dataclass(frozen=True)
 class EpochView:
     """What is known of an epoch's end. `step` is the epoch's last.
@@ -151,10 +161,14 @@ class EpochView:
         return self.guided - self.texts + self.recalled
 
     @property
+    def decision(self) -> GateDecision | None:
+        """The gate's decision on the text with guidance; None where it made none."""
+        return self.slow.decision if self.slow else None
+
+    @property
     def saved(self) -> int:
         """Attempts that early rejection made unnecessary."""
-        decision = self.slow.decision if self.slow else None
-        return max(0, decision.n - self.measured) if decision and decision.early else 0
+        return saved_attempts(self.decision, self.measured)
 
 
 @dataclass(frozen=True)
@@ -258,9 +272,12 @@ class StepView:
     @property
     def saved(self) -> int:
         """Attempts that early rejection made unnecessary."""
-        if self.gate is None or not self.gate.decision.early:
-            return 0
-        return max(0, self.gate.decision.n - self.measured)
+        return saved_attempts(self.decision, self.measured)
+
+    @property
+    def decision(self) -> GateDecision | None:
+        """The gate's decision on the candidate; None where it made none."""
+        return self.gate.decision if self.gate else None
 
     @property
     def accepted(self) -> bool:

@@ -73,10 +73,11 @@ async def _verified(run: Run, draft: Draft, chosen: Patch) -> Patch:
     passed = [trial.edit for trial in trials if trial.passed]
     passed += [edit for edit in unclaimed if edit.source == "success"]
     kept = passed[: draft.room]
-    run.emit(EditsVerified(run.number, run.round, tuple(trials), len(kept)))
+    untried = [_untried(edit, draft) for edit in unclaimed if edit.source != "success"]
+    run.emit(EditsVerified(run.number, run.round, tuple(trials), len(kept), len(untried)))
     outcomes = [
         *(unverified(trial) for trial in trials if not trial.passed),
-        *(_tried_before(edit) for edit in unclaimed if edit.source != "success"),
+        *untried,
         *useless,
     ]
     return replace(
@@ -260,7 +261,11 @@ def _trial(
     return Trial(edit, tried, fixed, enough, joint=together, base=draft.skill.digest)
 
 
-def _tried_before(edit: Edit) -> EditOutcome:
-    quoted = bool(edit.tasks) and all(quotes(edit.content, task) for task in edit.tasks)
-    said = "its only failed task is the one it quotes" if quoted else _NOTHING_NEW
-    return EditOutcome(edit, "unverified", said)
+def _untried(edit: Edit, draft: Draft) -> EditOutcome:
+    """The outcome of an edit that no failed task is left for to be tried on."""
+    failed = [task for task in edit.tasks if task in draft.failing]
+    if not failed:
+        return EditOutcome(edit, "unverified", "it names no failed task to be tried on")
+    quoted = all(quotes(edit.content, task) for task in failed)
+    reason = "its only failed task is the one it quotes" if quoted else _NOTHING_NEW
+    return EditOutcome(edit, "unverified", reason)

@@ -203,6 +203,8 @@ def _step_lines(view: RunView, event: StepFact) -> Lines:
             return (f"Score: {mean}{kind} -> Reflect...{part}",)
         case ev.PatchesProposed():
             patches = event.failure_patches + event.success_patches
+            if patches and not event.edits:
+                return (f"No edit proposed by {count(patches, 'analysis', 'analyses')}",)
             asked = f" ({event.asked} asked for)" if patches < event.asked else ""
             word = "patch" if patches == 1 else "patches"
             return (f"{patches} edit {word} generated{asked}",)

@@ -48,6 +48,11 @@ def test_nothing_was_proposed(change: dict[str, object], why: str) -> None:
             {"states": (("unmatched", 2), ("duplicate", 1))},
             "3 edits chosen, 0 applied: 1 duplicate, 2 unmatched",
         ),
+        ({"states": (("unverified", 3),)}, "3 edits tried on failed tasks, 0 kept"),
+        (
+            {"states": (("unverified", 3),), "trials": 1, "untried": 2},
+            "1 edit tried on failed tasks, 2 with no failed task left to be tried on, 0 kept",
+        ),
         ({}, "2 edits applied, together they change nothing"),
     ],
 )
@@ -60,3 +65,5 @@ def test_steps_with_the_same_cause_add_up() -> None:
     assert why_no_edits(one + replace(one, proposed=11)) == "17 edits proposed, the merge kept 0"
     lost = replace(FULL, proposed=0, merged=0, states=(), evidence=Evidence(8, 1))
     assert "15 of 18 tasks" in why_no_edits(lost + replace(lost, evidence=Evidence(10, 2)))
+    tried = replace(FULL, states=(("unverified", 3),), trials=2, untried=1)
+    assert why_no_edits(tried + tried).startswith("4 edits tried on failed tasks, 2 with no")

@@ -38,6 +38,7 @@ from skillopt_cli.reports.run.document import report_document
 from skillopt_cli.reports.run.run_report import run_report
 from skillopt_cli.reports.run.subject import Difference, Subject
 from skillopt_cli.reports.terminal import as_rich
+from skillopt_cli.runlog.expectation import measured_in_full
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.history import history
 from skillopt_cli.runlog.summary import summary
@@ -325,6 +326,27 @@ def test_a_step_that_was_begun_anew_counts_what_was_paid_before() -> None:
     torn = [*opening(), *proposing(1), begun(0), *accepted_step(1)]
     (step,) = report_document([reported(torn)])["runs"][0]["steps"]
     assert step["spend"]["target"]["calls"] == 4 + 24
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (6, "settled after 6 of 20 attempts, 14 saved"),
+        (7, "settled after 6 of 20 attempts, 1 more was under way, 13 saved"),
+        (20, "settled after 6 of 20 attempts, 14 more were under way, 0 saved"),
+    ],
+)
+def test_attempts_under_way_are_neither_needed_nor_saved(made: int, words: str) -> None:
+    rejected = rejected_step(2)
+    first = next(i for i, e in enumerate(rejected) if getattr(e, "stage", "") == "measure")
+    rejected[first + 1 : first + 7] = attempts(2, "measure", made, wins=1)
+    subject = reported([*opening(), *accepted_step(1), *rejected])
+    assert f"- {words}" in as_markdown(run_report(subject))
+    (run,) = report_document([subject])["runs"]
+    counts = run["early_rejection"]
+    assert (counts["rollouts_under_way"], counts["rollouts_saved"]) == (made - 6, 20 - made)
+    assert run["steps"][1]["rollouts_saved"] == 20 - made
+    assert [r.attempts for r in measured_in_full(subject.view)] == [20, 20]
 
 
 def test_the_end_of_an_epoch_leaves_its_last_step_as_it_was() -> None:

@@ -231,6 +231,9 @@ async def test_a_refuted_edit_is_tried_on_other_tasks_only() -> None:
     again = await verify(world.run, draft, Patch((edit("- r", "t0"),)))
     assert chosen(again) == []
     assert again.patch.set_aside[-1].reason == "it was tried on all of its failed tasks before"
+    assert [(len(e.trials), e.untried) for e in world.log.of(EditsVerified)] == [(1, 0), (0, 1)]
+    solved = await verify(world.run, draft, Patch((edit("- s", "t7"),)))
+    assert solved.patch.set_aside[-1].reason == "it names no failed task to be tried on"
     third = await verify(world.run, draft, Patch((edit("- r", "t0", "t1"),)))
     assert chosen(third) == ["- r"]
 

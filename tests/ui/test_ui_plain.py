@@ -21,7 +21,7 @@ from facts import (
 from snapshots import assert_golden
 
 from skillopt_cli.core import events as ev
-from skillopt_cli.core.edits import Edit
+from skillopt_cli.core.edits import Edit, Trial
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.core.task import Usage
 from skillopt_cli.runlog.fold import apply, fold
@@ -111,6 +111,20 @@ def test_the_documented_step() -> None:
         "[Step 1/8] Selected 4 edits (lr=8, cosine -> 7.7)",
         "[Step 1/8] Gate: val score 0.68 > 0.65  ACCEPT",
     ]
+
+
+def test_analyses_without_an_edit_are_no_patches() -> None:
+    text = written([*opening(), ev.PatchesProposed(1, 2, 2, 0, 0)])
+    assert text.endswith("] No edit proposed by 2 analyses\n")
+
+
+def test_edits_that_had_no_task_to_be_tried_on_are_counted() -> None:
+    trials = (Trial(Edit("append", "a"), ("t1", "t2")),)
+    text = written([*opening(), ev.EditsVerified(1, 1, trials, 0, untried=5)])
+    assert text.endswith(
+        "Verify: 1 edit tried on failed tasks (2 attempts),"
+        " 5 with no failed task left to be tried on, 0 kept\n"
+    )
 
 
 def test_the_first_line_says_which_data() -> None:

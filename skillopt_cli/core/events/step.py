@@ -122,12 +122,14 @@ class EditsVerified:
     Attributes:
         trials: one per edit that was tried, in the order of their ranks.
         kept: how many of the round's edits go into the candidate.
+        untried: edits that were set aside without a trial, for want of a failed task.
     """
 
     step: int
     round: int
     trials: tuple[Trial, ...]
     kept: int
+    untried: int = 0
     kind: Literal["edits_verified"] = "edits_verified"
 
 

@@ -21,6 +21,7 @@ class Savings:
         measurements, early: how many there were, and how many of them were settled early.
         attempts: made for them or recalled from the journal.
         saved: attempts that were not needed.
+        under_way: attempts that were not needed but under way when a measurement was settled.
         spend: what the target's calls for them cost.
     """
 
@@ -28,6 +29,7 @@ class Savings:
     early: int
     attempts: int
     saved: int
+    under_way: int
     spend: Spent
 
     @property
@@ -44,21 +46,26 @@ class Savings:
             "attempts": self.attempts,
             "attempts_without": self.without,
             "rollouts_saved": self.saved,
+            "rollouts_under_way": self.under_way,
             "spend": spend_document(self.spend),
         }
 
 
 def savings(view: RunView) -> Savings:
     """What measuring candidates took in a run, and what early rejection made unnecessary."""
-    decisions = [step.gate.decision for step in view.steps if step.gate is not None]
-    decisions += [e.slow.decision for e in view.epochs if e.slow and e.slow.decision]
-    parts = [*(s.measured for s in view.steps), *(e.measured for e in view.epochs)]
+    parts = [part.measured for part in (*view.steps, *view.epochs)]
+    early = [
+        (part.decision, part.measured)
+        for part in (*view.steps, *view.epochs)
+        if part.decision is not None and part.decision.early
+    ]
     spent = [step.ledger.rows.get(("target", "measure"), Spent()) for step in view.steps]
     return Savings(
         measurements=sum(n > 0 for n in parts),
-        early=sum(decision.early for decision in decisions),
+        early=len(early),
         attempts=sum(parts),
         saved=view.rollouts_saved,
+        under_way=sum(max(0, made - decision.scored) for decision, made in early),
         spend=sum(spent, Spent()),
     )
 
@@ -69,7 +76,8 @@ def savings_blocks(view: RunView) -> Iterator[Block]:
     if not found.measurements:
         return
     yield Heading("Early rejection")
-    yield Line(f"{found.early} of {count(found.measurements, 'measurement')} settled early")
+    more = f", {count(found.under_way, 'attempt')} under way by then" if found.under_way else ""
+    yield Line(f"{found.early} of {count(found.measurements, 'measurement')} settled early{more}")
     yield Line(
         f"{count(found.attempts, 'attempt')} at selection tasks;"
         f" without early rejection {found.without:,}, so {found.saved:,} saved"

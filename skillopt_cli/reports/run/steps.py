@@ -19,7 +19,7 @@ from skillopt_cli.runlog.text.format import (
     out_of,
     score,
 )
-from skillopt_cli.runlog.text.gate import gate_line
+from skillopt_cli.runlog.text.gate import early_words, gate_line
 from skillopt_cli.runlog.text.spend import spend_words
 from skillopt_cli.runlog.text.step import (
     appendix_words,
@@ -55,7 +55,7 @@ def step_blocks(step: StepView, *, closes_epoch: bool = False) -> Iterator[Block
     yield Heading(f"Step {step.number}", 3, action, _STYLES.get(action, "dim"))
     yield Line(step_line(step))
     if step.gate is not None:
-        yield from _measured(step.gate.decision, step.saved)
+        yield from _measured(step.gate.decision, step.measured)
         if step.gate.hard is not None or step.gate.soft is not None:
             yield Line(f"candidate: hard {score(step.gate.hard)}, soft {score(step.gate.soft)}")
     yield from _proposed(step)
@@ -81,7 +81,7 @@ def epoch_blocks(epoch: EpochView) -> Iterator[Block]:
     if slow is not None and words:
         yield Line(f"Slow update: {words}")
         if slow.decision is not None:
-            yield from _measured(slow.decision, epoch.saved)
+            yield from _measured(slow.decision, epoch.measured)
             if slow.hard is not None or slow.soft is not None:
                 yield Line(f"text with guidance: hard {score(slow.hard)}, soft {score(slow.soft)}")
         if slow.guidance:
@@ -92,9 +92,9 @@ def epoch_blocks(epoch: EpochView) -> Iterator[Block]:
         yield Quote(epoch.notes)
 
 
-def _measured(decision: GateDecision, saved: int) -> Iterator[Block]:
+def _measured(decision: GateDecision, made: int) -> Iterator[Block]:
     if decision.early:
-        yield Line(f"{count(saved, 'rollout')} saved")
+        yield Line(early_words(decision, made))
         return
     if not decision.n:
         return
@@ -113,10 +113,12 @@ def _proposed(step: StepView) -> Iterator[Block]:
     yield from _rate(step)
     if proposed is not None:
         patches = proposed.failure_patches + proposed.success_patches
+        empty = ", no edit" if patches and not proposed.edits else ""
         merged = "" if step.merged is None else f", merged into {count(step.merged, 'edit')}"
         kept = f", {len(step.ranked)} chosen" if step.choices else ""
         yield Line(
-            f"proposed: {patches} of {count(proposed.asked, 'patch', 'patches')}{merged}{kept}"
+            f"proposed: {patches} of {count(proposed.asked, 'patch', 'patches')}"
+            f"{empty or merged}{kept}"
         )
     yield from (Line(verified_words(event)) for event in step.verified)
     if step.checked is not None:

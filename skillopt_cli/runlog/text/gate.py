@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from skillopt_cli.core.gate import EPSILON, GateDecision
+from skillopt_cli.runlog.parts import saved_attempts
 from skillopt_cli.runlog.text.format import one_line, pair, score
 
 
@@ -39,6 +40,18 @@ def gate_parts(decision: GateDecision) -> tuple[str, str, str]:
     if decision.tied:
         return found, word, f"{compared}, {_best(decision)}"
     return found, word, _best(decision) if decision.verdict == "accept" else ""
+
+
+def early_words(decision: GateDecision, made: int) -> str:
+    """How many attempts settled a measurement early, how many were made, and how many saved.
+
+    Args:
+        made: attempts of the measurement, with those that were under way when it was settled.
+    """
+    seen = f"settled after {decision.scored} of {decision.n} attempts"
+    more = max(0, made - decision.scored)
+    under_way = f", {more} more {'was' if more == 1 else 'were'} under way" if more else ""
+    return f"{seen}{under_way}, {saved_attempts(decision, made)} saved"
 
 
 def forced_words(decision: GateDecision, why: str = "") -> str:

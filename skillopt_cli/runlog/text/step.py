@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from skillopt_cli.core.edit_counts import untried_words
 from skillopt_cli.core.events import (
     AppendixWritten,
     EditsVerified,
@@ -47,9 +48,9 @@ def note_lines(event: AppendixWritten) -> tuple[str, ...]:
 
 def verified_words(event: EditsVerified) -> str:
     """How many edits of a round were tried on the tasks they were written for, and kept."""
-    attempts = sum(len(trial.tried) for trial in event.trials)
-    tried = f"{count(len(event.trials), 'edit')} tried on failed tasks"
-    return f"Verify: {tried} ({count(attempts, 'attempt')}), {event.kept} kept"
+    attempts = count(sum(len(trial.tried) for trial in event.trials), "attempt")
+    tried = f"{count(len(event.trials), 'edit')} tried on failed tasks ({attempts})"
+    return f"Verify: {tried}{untried_words(event.untried)}, {event.kept} kept"
 
 
 def checked_words(event: PassingChecked) -> str:
