@@ -59,6 +59,7 @@ app = typer.Typer(
     cls=Root,
     name="skillopt",
     help="Train skill documents: Markdown instructions for a frozen language model or agent.",
+    epilog="`skillopt backends list` shows which models need no API key.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -169,6 +169,12 @@ def list_backends(
             for row in rows
         ],
     )
+    free = ", ".join(row["name"] for row in rows if row["free"])
+    typer.echo(
+        f"\nNo key is needed for {free} (`--preset demo` takes local and rules), for a server of"
+        " your own (OPENAI_COMPATIBLE_BASE_URL=http://127.0.0.1:8000/v1), and to repeat a run"
+        " from its recording (--replay FILE)."
+    )
 
 
 def sample_sizes(folder: Path) -> dict[str, int]:

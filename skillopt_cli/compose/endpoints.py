@@ -25,6 +25,8 @@ from skillopt_cli.ports import BackendSpec
 
 DEFAULT_BACKEND = "openai_compatible"
 AZURE_BACKEND = "openai_chat"
+WITHOUT_KEY = "`skillopt backends list` shows what needs no key"
+"""What the hint of a missing key ends with."""
 JUDGE: Role = "judge"
 ROLES: tuple[Role, ...] = ("optimizer", "target")
 """The roles of every run; a benchmark may add the judge."""
@@ -220,11 +222,13 @@ def _check_needs(settled: Resolved, role: Role, spec: BackendSpec) -> None:
     words = {"role": role, "ROLE": role.upper()}
     message, hint = need.lack.format(**words), need.hint.format(**words)
     source = _source(settled, role, "backend")
+    if {"api_key_env", "base_url"} & set(need.settings):
+        if not source and "base_url" in need.settings:
+            hint = "set AZURE_OPENAI_ENDPOINT, OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY"
+            hint = f"{hint}, or try `preset=demo`"
+        hint = f"{hint}; {WITHOUT_KEY}"
     if source:
         raise ConfigError(f"{message} (backend `{spec.name}`: {source})", hint)
-    if "base_url" in need.settings:
-        hint = "set AZURE_OPENAI_ENDPOINT, OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY"
-        raise ConfigError(message, f"{hint}, or try `preset=demo`")
     raise ConfigError(message, hint)
 
 

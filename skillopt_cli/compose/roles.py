@@ -17,6 +17,7 @@ from skillopt_cli.backends.middleware.stack import CallPolicy, stack
 from skillopt_cli.backends.prices import known, price_of
 from skillopt_cli.backends.rate_limiter.provider_limits import ProviderLimits
 from skillopt_cli.compose.endpoints import (
+    WITHOUT_KEY,
     backend_name,
     check_plays,
     effective,
@@ -125,7 +126,7 @@ def _no_key(role: Role, variable: str) -> ConfigError:
     if names_a_key(variable):
         return ConfigError(
             f"the variable {variable}, which should hold the {role}'s key, is not set",
-            f"export {variable}=..., or write it into .env",
+            f"export {variable}=..., or write it into .env; {WITHOUT_KEY}",
         )
     return ConfigError(
         f"the variable named by api_key_env for the {role} is not set",

@@ -127,6 +127,29 @@ def test_edits_that_had_no_task_to_be_tried_on_are_counted() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("roles", "shown"),
+    [
+        ({"target": "simulated"}, "scores"),
+        ({"target": "simulated/small"}, "scores"),
+        ({"optimizer": "simulated"}, "edits"),
+        ({"judge": "simulated"}, "verdicts"),
+        ({"target": "simulated", "optimizer": "simulated"}, "scores and edits"),
+        (
+            dict.fromkeys(("target", "optimizer", "judge"), "simulated"),
+            "scores, edits and verdicts",
+        ),
+    ],
+)
+def test_what_a_simulated_model_does_on_own_tasks_shows_nothing(
+    roles: dict[str, str], shown: str
+) -> None:
+    note = f"on own tasks its {shown} show nothing"
+    assert note in written([begun(benchmark="folder", **roles)])
+    assert "show nothing" not in written([begun(**roles)])
+    assert "show nothing" not in written([begun(benchmark="folder")])
+
+
 def test_the_first_line_says_which_data() -> None:
     assert written([begun(data="prepared data/searchqa")]).startswith(
         "Data: prepared data/searchqa"

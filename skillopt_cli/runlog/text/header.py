@@ -44,10 +44,24 @@ def skill_words(run: RunStarted) -> str:
 
 def start_notes(run: RunStarted) -> Iterator[str]:
     """What to know before reading the scores of a run."""
-    if run.benchmark == OWN_TASKS and run.target == SIMULATED:
-        yield "the simulated model only plays at being one: on own tasks its scores show nothing"
+    if run.benchmark == OWN_TASKS and (note := simulated_note(run)):
+        yield note
     if note := luck_note(run):
         yield note
+
+
+def simulated_note(run: RunStarted) -> str:
+    """What simulated models do not show on own tasks; empty where none is simulated."""
+    work = {
+        "scores": run.target,
+        "edits": run.optimizer if run.total_steps else "",
+        "verdicts": run.judge,
+    }
+    shown = [what for what, name in work.items() if name.split("/")[0] == SIMULATED]
+    if not shown:
+        return ""
+    whole = " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    return f"the simulated model only plays at being one: on own tasks its {whole} show nothing"
 
 
 def luck_note(run: RunStarted) -> str:
