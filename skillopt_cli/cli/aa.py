@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skillopt_cli.cli.execute import execute
+from skillopt_cli.cli.execute import execute, note_unused_settings
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption, RunId, SkillArgument
 from skillopt_cli.cli.output import show_json
 from skillopt_cli.cli.run_flags import FILES, MEASURING, with_run_flags
@@ -48,9 +48,10 @@ def aa(
     """
     path = skill_path(skill, overrides.out_root)
     home = run_of(path)
+    overrides = overrides.measuring(home, "skillopt aa FILE searchqa")
     # What it has measured is gone on with, even under other settings.
-    overrides = replace(overrides.measuring(home, "skillopt aa FILE searchqa"), run_folder=home)
-    request = run_request(overrides, read_environment())
+    request = run_request(replace(overrides, run_folder=home), read_environment())
+    note_unused_settings(home, overrides, request.config)
     if home and not request.config.run.cache_dir:
         shared = request.config.run.model_copy(update={"cache_dir": str(home)})
         request = replace(request, config=request.config.model_copy(update={"run": shared}))

@@ -11,7 +11,7 @@ import typer
 
 from skillopt_cli.api.arms import arm_names, read_arms
 from skillopt_cli.api.evaluation import EXAMPLE, evaluation_document, known_split
-from skillopt_cli.cli.execute import execute, warn_of_long_skills
+from skillopt_cli.cli.execute import execute, note_unused_settings, warn_of_long_skills
 from skillopt_cli.cli.options import (
     BenchmarkArgument,
     JsonOption,
@@ -90,6 +90,7 @@ def evaluate(
 
     def plan(config: RunConfig, opened: Benchmark) -> EvalPlan:
         assert names is not None
+        note_unused_settings(home, overrides, config)
         return EvalPlan(read_arms(names, config, opened), chosen, repeats, models, lint)
 
     if models:
@@ -104,6 +105,7 @@ def evaluate(
 
         compare(request, run_id, plan, json=json)
         return
+    note_unused_settings(home, overrides, request.config)
     document = read_skill(path) if path else SkillDocument("")
     request = replace(request, skill=document, skill_from=str(path) if path else "")
     warn_of_long_skills(request, {f"the skill {path}": document})

@@ -17,7 +17,10 @@ from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.own_tasks import inferred_line
 from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.compose.roles import players_of
+from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.compose.stop_signals import counted, heeded_signals
+from skillopt_cli.compose.unused_settings import unused_note
+from skillopt_cli.config import RunConfig
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import Session
@@ -119,6 +122,19 @@ def warn_of_long_skills(request: RunRequest, skills: Mapping[str, SkillDocument]
     for name, skill in skills.items():
         if words := long_skill_words(skill_chars(skill, by_program=by_program), name):
             _notify(f"Warning: {words}")
+
+
+def note_unused_settings(home: Path | None, overrides: Overrides, config: RunConfig) -> None:
+    """Print a note where the settings of the run that a skill is of are not in force.
+
+    Args:
+        home: that run; None where the skill is of none.
+        overrides: those of the command, which measures the skill.
+    """
+    if home is None or overrides.run_folder is not None or config.run.display == "none":
+        return
+    if note := unused_note(home, config):
+        _notify(f"Note: {note}")
 
 
 def _notify(text: str) -> None:

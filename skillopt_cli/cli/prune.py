@@ -10,7 +10,7 @@ import typer
 
 from skillopt_cli.api.planned import keep_pruned, planned
 from skillopt_cli.api.pruning import EXAMPLE, prune_plan
-from skillopt_cli.cli.execute import execute
+from skillopt_cli.cli.execute import execute, note_unused_settings
 from skillopt_cli.cli.options import (
     BenchmarkArgument,
     JsonOption,
@@ -60,6 +60,7 @@ def prune(
     plan = prune_plan(skill, path, out)
     overrides = overrides.measuring(run_of(path), EXAMPLE)
     request = run_request(overrides, read_environment(), record, replay)
+    note_unused_settings(run_of(path), overrides, request.config)
     now = datetime.now().astimezone()
     with new_folder(request.config, run_id, now, training=False) as folder:
         write_plan(folder, plan)
