@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -64,8 +65,9 @@ def list_runs(
         typer.echo(f"no runs under {out_root}", err=True)
 
 
-@app.command("export")
+@app.command("export", context_settings={"allow_extra_args": True})
 def export_run(
+    context: typer.Context,
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run folder or run id.")],
     out_root: LookupRoot = Path("outputs"),
     what: Annotated[
@@ -89,6 +91,12 @@ def export_run(
     Tasks come with their input, the expected answer, and what the seed and the best skill
     answered and scored; those of an evaluation with what each of its skills did.
     """
+    if context.args:
+        named = [run, *context.args]
+        raise UsageError(
+            f"one run is exported at a time, and {len(named)} are named",
+            f"`skillopt gate-report {shlex.join(named)}` compares them",
+        )
     # Imported when it is needed, as reading runs is below.
     from skillopt_cli.cli.runs_export import export_skill, export_table
 

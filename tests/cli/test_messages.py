@@ -57,6 +57,11 @@ PROGRAM = Path(sys.executable).with_name("skillopt")
         (("train",), "no benchmark is named", "skillopt train searchqa"),
         (("train", "searchqa"), "no model endpoint is configured", "--preset demo"),
         (("diff-skills", "a.md", "b.md"), "a.md", "RUN:best"),
+        (
+            ("runs", "export", "a", "b"),
+            "one run is exported at a time, and 2 are named",
+            "`skillopt gate-report a b` compares them",
+        ),
         (("data", "check", "nothing"), "no benchmark `nothing`", "searchqa"),
     ],
 )

@@ -90,9 +90,10 @@ class SkillDiff:
     def headline(self) -> str:
         """The summary in one line."""
         grown = f"{self.chars_b - self.chars_a:+,}"
+        regions = f"; {words}" if (words := self._protected_words) else ""
         return (
             f"{count(self.added, 'line')} added, {self.removed:,} removed; "
-            f"{count(self.chars_b, 'character')} ({grown}); {self._protected_words}"
+            f"{count(self.chars_b, 'character')} ({grown}){regions}"
         )
 
     @property
@@ -100,7 +101,7 @@ class SkillDiff:
         if self.protected is None:
             return "protected regions unknown: the markers do not pair up"
         if not self.protected:
-            return "protected regions untouched"
+            return "protected regions equal" if self.guarded_b else ""
         parts = ", ".join(f"{name} {what}" for name, what in self.protected.items())
         return f"protected regions touched: {parts}"
 
