@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from os.path import normpath
 from pathlib import Path
 
 from skillopt_cli.benchmarks.kit.ratio import (
@@ -96,11 +97,11 @@ def load_splits(
         ConfigError: nothing was given to read, or the ratio is malformed.
     """
     if request.split_dir is not None:
-        splits = _from_folder(request.split_dir, str(request.split_dir), form)
+        splits = _from_folder(request.split_dir, shown_path(request.split_dir), form)
     elif request.data_path is not None:
         splits = _from_file(request, form)
     elif (prepared := _prepared(request.data_root / name, name)) is not None:
-        splits = _from_folder(prepared, str(prepared), form)
+        splits = _from_folder(prepared, shown_path(prepared), form)
     elif sample is not None:
         splits = _from_folder(sample, "bundled sample", form)
     else:
@@ -121,6 +122,15 @@ def _left_out_words(left_out: Mapping[str, int]) -> str:
     by_number = sorted(left_out.items(), key=lambda reason: (-reason[1], reason[0]))
     reasons = ", ".join(f"{n} {why}" for why, n in by_number)
     return f"{count(sum(left_out.values()), 'record')} left out: {reasons}" if reasons else ""
+
+
+def shown_path(path: Path) -> str:
+    """A path without detours, relative to the working folder where it is below that."""
+    straight = Path(normpath(path.absolute()))
+    if straight.resolve() != path.resolve():
+        return str(path)  # a detour through a link leads elsewhere
+    here = Path.cwd()
+    return str(straight.relative_to(here) if straight.is_relative_to(here) else normpath(path))
 
 
 def split_files(folder: Path) -> dict[Split, Path]:
@@ -223,7 +233,8 @@ def _from_file(request: BenchmarkRequest, form: TaskFormat) -> Splits:
     label = form.label if request.split_ratio.endswith(BY_LABEL) else None
     cut = _cut(tasks, weights, request.split_seed, label)
     _refuse_leaks(cut, form, files)
-    source = f"{place}{_read_how(files)} cut {request.split_ratio}, seed {request.split_seed}"
+    how = f"cut {request.split_ratio}, seed {request.split_seed}"
+    source = f"{shown_path(place)}{_read_how(files)} {how}"
     return Splits(source, cut, _left_out(files))
 
 

@@ -11,6 +11,7 @@ from task_files import qa, write_json, write_lines, write_splits
 
 from skillopt_cli.benchmarks.folder import FolderBenchmark
 from skillopt_cli.benchmarks.kit.ratio import hash_order, parse_ratio, ratio_counts
+from skillopt_cli.benchmarks.kit.splits import shown_path
 from skillopt_cli.benchmarks.searchqa import SPEC
 from skillopt_cli.core.errors import ConfigError, DataError, UsageError
 from skillopt_cli.core.formatting import count
@@ -275,3 +276,23 @@ def test_a_plain_ratio_cuts_as_before(tmp_path: Path) -> None:
         "q8 q10 q6",
         "q1 q0 q9 q7 q4 q2",
     ]
+
+
+def test_the_place_of_the_tasks_is_shown_without_detours(tmp_path: Path, monkeypatch) -> None:
+    here = tmp_path / "here"
+    (here / "data").mkdir(parents=True)
+    (here / "configs").mkdir()
+    monkeypatch.chdir(here)
+    for named in ("data", "./configs/../data", here / "data", here / "configs" / ".." / "data"):
+        assert shown_path(Path(named)) == "data"
+    assert shown_path(Path("configs/../../there")) == "../there"
+    assert shown_path(tmp_path / "x" / ".." / "there") == str(tmp_path / "there")
+    assert shown_path(Path()) == "."
+
+
+def test_a_detour_through_a_link_stays(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "far" / "deep").mkdir(parents=True)
+    (tmp_path / "here" / "link").symlink_to(tmp_path / "far" / "deep")
+    monkeypatch.chdir(tmp_path / "here")
+    assert shown_path(Path("link/../data")) == "link/../data"
