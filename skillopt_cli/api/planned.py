@@ -59,14 +59,15 @@ async def compared(session: Session, plan: EvalPlan) -> dict[str, Any]:
 
 
 def keep_pruned(folder: Path, plan: EvalPlan, skill: SkillDocument) -> SkillPruned:
-    """Write a pruned skill and `eval_summary.json`; returns what became of each block."""
+    """Write a pruned skill, without our marks, and `eval_summary.json`; returns what was pruned."""
     path = Path(plan.pruned)
+    (arm,) = plan.arms
+    text = skill.shipped()
     if skill.folder is not None:
-        replace_folder(path, skill)
+        replace_folder(path, replace(skill, text=text))
     else:
-        replace_text(path, skill.text)
+        replace_text(path, text)
     event = RunLog(folder).read().view.pruned
     assert event is not None
-    (arm,) = plan.arms
     write_evaluation(folder, {"skill": arm.given, **pruned_document(event), "file": plan.pruned})
     return event

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from skillopt_cli.charts.svg import drawing, number, sample, tag
 from skillopt_cli.charts.task_grid import STATE_WORDS, STATES, CellState, Column, Grid
 from skillopt_cli.core.formatting import count
+from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.format import shorten
 
 _PITCH = 14
@@ -81,7 +82,7 @@ def _cell(state: CellState) -> Markup:
 
 
 def _head(column: Column, x: float) -> Markup:
-    words = f"{column.words}: {column.action}" if column.action else column.words
+    words = f"{column.words}: {action_words(column.action)}" if column.action else column.words
     name = tag("text", column.title, x=x + _CELL / 2, y=12, class_="column")
     fate = tag("path", class_=_fate(column.action), d=f"M{number(x)} 16h{_CELL}v3h-{_CELL}z")
     return tag("g", tag("title", words), name, fate, data_column=column.title, data_x=x)

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from skillopt_cli.charts.svg import drawing, number, sample, tag
 from skillopt_cli.core.events import SlowUpdateDecided
 from skillopt_cli.core.formatting import count
+from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.format import score
 from skillopt_cli.runlog.view import RunView
 
@@ -115,13 +116,13 @@ def scored(view: RunView) -> list[Scored]:
             kind = _kind(decision.accepted, decision.verdict == "reject", decision.early)
             bound = "at most " if decision.early else ""
             words = f"step {step.number}: candidate {bound}{score(decision.candidate)}"
-            words = f"{words}, {step.action}"
+            words = f"{words}, {action_words(step.action)}"
             found.append(Scored(step.number, decision.candidate, kind, words))
     for epoch in view.epochs:
         value = _guided(view, epoch.slow) if epoch.slow else None
         if epoch.slow is not None and value is not None:
             words = f"end of epoch {epoch.number}: text with guidance {score(value)}"
-            words = f"{words}, {epoch.slow.action}"
+            words = f"{words}, {action_words(epoch.slow.action)}"
             found.append(Scored(epoch.step, value, "guided", words))
     return found
 

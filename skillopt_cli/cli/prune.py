@@ -53,8 +53,9 @@ def prune(
     """Remove what a skill does not need.
 
     Sections, list items and paragraphs are left out one at a time; a removal that does not measure
-    worse on the selection split is kept. Front matter and protected regions stay. Benchmark and
-    settings come from the run folder that holds the skill, unless BENCHMARK or --config is given.
+    worse on the selection split is kept. Front matter and protected regions stay, the latter
+    without their markers. Benchmark and settings come from the run folder that holds the skill,
+    unless BENCHMARK or --config is given.
     """
     path = skill_path(skill, overrides.out_root)
     plan = prune_plan(skill, path, out)

@@ -95,7 +95,8 @@ async def _of_run(setup: Setup, resolved: Resolved) -> list[Check]:
         rows = await run_check(role, partial(check_role, role, overrides, config, environment))
         ready += [] if exit_code(rows) else [role]
         found += rows
-    found += await run_check("address", partial(check_addresses, config, environment, ready))
+    reach = partial(check_addresses, config, environment, ready, calls=setup.calls)
+    found += await run_check("address", reach)
     if setup.calls:
         found += await run_check("models answer", partial(check_answers, overrides, environment))
     players = {role: spec for role in roles if (spec := playing(config, role))}

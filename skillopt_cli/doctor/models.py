@@ -46,12 +46,13 @@ async def check_role(
 
 
 async def check_addresses(
-    config: RunConfig, environment: Mapping[str, str], ready: Collection[Role]
+    config: RunConfig, environment: Mapping[str, str], ready: Collection[Role], *, calls: bool
 ) -> list[Check]:
     """Every server that a role would call can be reached, and what signs in to it is there.
 
     Args:
         ready: roles of which nothing is missing.
+        calls: whether every model is called later, which tries its address.
     """
     found: list[Check] = []
     seen: set[str] = set()
@@ -64,7 +65,7 @@ async def check_addresses(
         seen.add(url)
         if url:
             found += await check_address(url, environment)
-        elif role in ready:
+        elif role in ready and not calls:
             what = f"`{spec.name}` has an address of its own, which was not tried"
             found.append(warning("address", what, "add --probe to make one short call"))
     if any(_signs_in_with_azure(config, role) for role in roles):

@@ -22,6 +22,7 @@ from starlette.responses import HTMLResponse, Response
 
 from skillopt_cli import __version__
 from skillopt_cli.reports.run.html import drawing
+from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.format import count, duration, edit_words, one_line, score
 from skillopt_cli.web.paths import Outputs, RunName
 from skillopt_cli.web.runs import Runs
@@ -112,6 +113,7 @@ def whole_number(text: str) -> int | None:
 def _templates() -> Environment:
     environment = drawing("skillopt_cli.web")
     environment.filters |= {
+        "action": action_words,
         "score": score,
         "one_line": one_line,
         "name": breakable,

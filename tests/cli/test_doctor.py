@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
@@ -21,13 +22,14 @@ from object_server import object_server
 from plugin_folder import benchmark, install
 from sandbox_rig import lacking_bubblewrap, whole_sandbox_or_skip
 
+from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.core.errors import BackendUnusable, DataError
 from skillopt_cli.core.events import Role
 from skillopt_cli.doctor import exit_code, machine
 from skillopt_cli.doctor import folders as places
 from skillopt_cli.doctor.check import failing, passed, run_check, warning
 from skillopt_cli.doctor.machine import Terminal, check_python, check_terminal
-from skillopt_cli.doctor.models import answer_row
+from skillopt_cli.doctor.models import answer_row, check_addresses
 from skillopt_cli.doctor.probe import ProbeResult
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.testing import ModelServer, ScriptedResponse
@@ -302,6 +304,16 @@ def test_an_address_that_is_not_known_is_not_called_reachable() -> None:
     flags = (*TINY, "--target-backend", "openai_compatible", "--target-model", "m")
     row = named(doctor("searchqa", *flags, OPENAI_API_KEY=CANARY), "address")
     assert (row["state"], row["fix"]) == ("warning", "add --probe to make one short call")
+
+
+@pytest.mark.parametrize("calls", [False, True])
+def test_what_a_call_will_try_has_no_row_of_its_own(calls: bool) -> None:
+    own = {"model.target.backend": "openai_compatible", "model.target.name": "m"}
+    overrides = Overrides(benchmark="searchqa", preset="tiny", flags=own)
+    environment = {"OPENAI_API_KEY": CANARY}
+    config = settle(overrides, environment).config
+    rows = asyncio.run(check_addresses(config, environment, ["target"], calls=calls))
+    assert len(rows) == (not calls)
 
 
 AZURE = (

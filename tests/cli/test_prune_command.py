@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from command_line import SMALLEST, calls, events, finished_run, outcome, refused, skillopt, train
 
 from skillopt_cli.backends.simulated.world import FAMILIES, HARMFUL, rule
+from skillopt_cli.core.skill import MARKER, SkillDocument
 
 FOLDER = Path("outputs/searchqa/p")
 USEFUL = "\n".join(f"- {rule(family)}" for family in range(FAMILIES))
@@ -56,6 +58,20 @@ def test_a_run_names_skill_benchmark_and_settings() -> None:
     assert f"wrote {Path('short.md').absolute()}" in ended.out
     best = (run / "best_skill.md").read_text(encoding="utf-8")
     assert len(Path("short.md").read_text(encoding="utf-8")) <= len(best)
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_the_text_to_take_away_holds_no_marks(folder: bool) -> None:
+    region = SkillDocument(TEXT).with_region("APPENDIX", "- noted").text
+    path = mine("folder/SKILL.md" if folder else "mine.md")
+    path.write_text(region, encoding="utf-8")
+    given = path.parent if folder else path
+    ended = skillopt("prune", given, "searchqa", *SMALLEST)
+    assert ended.code == 0, ended.err
+    pruned = Path("folder.pruned/SKILL.md" if folder else "mine.pruned.md")
+    text = pruned.read_text(encoding="utf-8")
+    assert "- noted" in text
+    assert MARKER.search(text) is None
 
 
 def test_a_skill_folder_stays_one() -> None:

@@ -14,6 +14,7 @@ from skillopt_cli.reports.run.paired import paired_blocks
 from skillopt_cli.reports.run.subject import Difference, Subject
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.summary import summarise
+from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.format import change, count, one_line, out_of, result_name, score
 from skillopt_cli.runlog.text.header import skill_words
 from skillopt_cli.runlog.verdict import why_no_change
@@ -142,9 +143,9 @@ def _cell(step: StepView | None) -> str:
         return "-"
     decision = step.gate.decision if step.gate else None
     if decision is None or decision.candidate is None:
-        return step.action or "unfinished"
+        return action_words(step.action)
     bound = "at most " if decision.early else ""
-    return f"{step.action} {bound}{score(decision.candidate)}"
+    return f"{action_words(step.action)} {bound}{score(decision.candidate)}"
 
 
 def _value(value: object) -> str:

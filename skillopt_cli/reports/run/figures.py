@@ -12,6 +12,7 @@ from skillopt_cli.core.formatting import count
 from skillopt_cli.reports.page import Block, Details, Figure, Heading, Line, Number, Quote, Rows
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.parts import StepView
+from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.format import dollars, one_line, score
 from skillopt_cli.runlog.view import RunView
 
@@ -112,7 +113,7 @@ def _row(step: StepView, priced: bool) -> tuple[str, ...]:
     return (
         _whole(step.number, "step"),
         _whole(plan.epoch if plan else None, "epoch"),
-        step.action or "unfinished",
+        action_words(step.action),
         _score(step.batch.hard if step.batch else None, "rollout_hard"),
         _score(decision.candidate if decision else None, "candidate_gate_score", early),
         _score(standing.current if standing else None, "current_score"),

@@ -9,6 +9,7 @@ from skillopt_cli.core.events import CandidateMade
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.reports.page import Block, Heading, Line, Quote
 from skillopt_cli.runlog.parts import EpochView, StepView
+from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.epoch import compared_words, slow_words
 from skillopt_cli.runlog.text.format import (
     UNKNOWN,
@@ -51,8 +52,8 @@ def step_line(step: StepView) -> str:
 
 def step_blocks(step: StepView, *, closes_epoch: bool = False) -> Iterator[Block]:
     """A step: verdict, flips, edits and what became of them, learning rate, size, spend."""
-    action = step.action or "unfinished"
-    yield Heading(f"Step {step.number}", 3, action, _STYLES.get(action, "dim"))
+    style = _STYLES.get(step.action or "", "dim")
+    yield Heading(f"Step {step.number}", 3, action_words(step.action), style)
     yield Line(step_line(step))
     if step.gate is not None:
         yield from _measured(step.gate.decision, step.measured)

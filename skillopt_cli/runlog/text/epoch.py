@@ -7,6 +7,7 @@ from typing import Any, assert_never
 from skillopt_cli.core.events import EpochCompared, MemoryWritten, SlowUpdateDecided
 from skillopt_cli.runlog.event_groups import EpochFact
 from skillopt_cli.runlog.parts import EpochView
+from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.format import count, one_line, score, shorten
 from skillopt_cli.runlog.text.gate import forced_words, gate_line
 
@@ -59,7 +60,7 @@ def slow_words(event: SlowUpdateDecided) -> str:
         case "indecisive":
             return "guidance not injected, too few attempts with it could be scored"
         case _:
-            return event.action
+            return action_words(event.action)
 
 
 def guidance_words(event: SlowUpdateDecided, limit: int = 100) -> str:
