@@ -33,6 +33,10 @@ HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ")
 
 
 _NETWORKED = "its program needs the network, so it is not isolated and can read your files"
+_OWN = (
+    "its program may need the network, so it is not isolated and can read your files;"
+    " `run.executor=namespace` isolates one that needs none"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ def open_executor(
     if wish == "local":
         return local, ()
     if wish == "auto" and player is not None and player.networked:
-        return local, (Degraded(role, _NETWORKED),)
+        return local, (Degraded(role, _OWN if of_user(player) else _NETWORKED),)
     attempted = role == "target" and load_benchmark(config.env.name).runs_programs
     needed = attempted or (player is not None and player.runs_programs)
     support = sandbox_on(place.environment)
@@ -97,6 +101,11 @@ def open_executor(
         )
     exposed = f"its programs are not isolated and can read your files: {support.refusal}"
     return local, (Degraded(role, exposed),) if needed else ()
+
+
+def of_user(player: BackendSpec) -> bool:
+    """Whether the program of a backend is any that the user names, of which nothing is known."""
+    return player.program is not None and not player.program.command
 
 
 def sandbox_on(environment: Mapping[str, str]) -> SandboxSupport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from skillopt_cli.compose.executors import ExecutorContext, open_executors, sandbox_on
+from skillopt_cli.compose.executors import ExecutorContext, of_user, open_executors, sandbox_on
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.events import Degraded, Role
 from skillopt_cli.doctor.check import Check, passed, warning
@@ -14,6 +14,8 @@ from skillopt_cli.ports import BackendSpec, Executor
 
 NAME = "sandbox"
 _INSTALL = "install bubblewrap and allow user namespaces, or accept it by `run.executor=local`"
+_ACCEPT = "accept it by `run.executor=local`, or choose another backend"
+_CHOOSE = "set `run.executor=namespace` if the program needs no network, else `run.executor=local`"
 _UPDATE = "update bubblewrap and the system, or use another machine"
 
 
@@ -36,11 +38,17 @@ def check_sandbox(
     for role, executor in executors.items():
         for one in weaker:
             if one.where == role:
-                fix = _UPDATE if executor.isolates else _INSTALL
+                fix = _UPDATE if executor.isolates else _remedy(players[role])
                 yield warning(NAME, f"{role}: {one.reason}", fix)
     if not weaker:
         local = config.run.executor == "local"
         yield passed(NAME, "off by `run.executor`" if local else active(sandbox_on(environment)))
+
+
+def _remedy(player: BackendSpec) -> str:
+    if player.networked:
+        return _CHOOSE if of_user(player) else _ACCEPT
+    return _INSTALL
 
 
 def active(support: SandboxSupport) -> str:

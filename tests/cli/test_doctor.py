@@ -550,6 +550,16 @@ def test_a_part_of_the_sandbox_that_is_lacking_counts_where_programs_run(
     assert programs["fix"].startswith("update bubblewrap")
 
 
+def test_a_program_of_the_user_may_be_isolated_where_it_needs_no_network() -> None:
+    argv = 'model.command.argv=["cat", "{skill}"]'
+    flags = ("--target-backend", "command", "--set", argv)
+    row = named(doctor("searchqa", *TINY, *flags), "sandbox")
+    assert row["state"] == "warning"
+    assert row["fix"] == (
+        "set `--executor namespace` if the program needs no network, else `--executor local`"
+    )
+
+
 def test_no_sandbox_at_all_counts_where_programs_run(tmp_path: Path) -> None:
     text, programs = (sandbox_row(tmp_path, name) for name in ("searchqa", "spreadsheetbench"))
     missing = "bubblewrap (`bwrap`) is not installed"

@@ -150,6 +150,15 @@ def test_each_role_that_is_a_program_has_an_executor_and_a_warning(
     assert (set(executors), warnings) == ({"target"}, ())
 
 
+def test_the_way_to_isolate_a_program_of_the_user_is_named(tmp_path: Path) -> None:
+    told = config("model.target.backend=command")
+    _, (warning,) = open_executors(told, place(tmp_path, ""), players(told, "target"))
+    assert warning.reason.endswith("`run.executor=namespace` isolates one that needs none")
+    told = config("model.target.backend=cursor_exec")
+    _, (warning,) = open_executors(told, place(tmp_path, ""), players(told, "target"))
+    assert "namespace" not in warning.reason
+
+
 def test_a_networked_optimizer_takes_no_isolation_from_the_target(tmp_path: Path) -> None:
     wrapper = namespaces_or_skip().path
     told = config("model.optimizer.backend=copilot_chat", "model.target.backend=codex_exec")
