@@ -11,6 +11,8 @@ from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.format import count, one_line, score, shorten
 from skillopt_cli.runlog.text.gate import forced_words, gate_line
 
+_PAIRS = {"persistent_fail": "failed both times", "stable_success": "solved both times"}
+
 
 def epoch_lines(event: EpochFact, *, verbose: bool = False) -> tuple[str, ...]:
     """The lines a fact about an epoch's end is worth, without its tag.
@@ -37,7 +39,7 @@ def epoch_lines(event: EpochFact, *, verbose: bool = False) -> tuple[str, ...]:
 
 def compared_words(event: EpochCompared) -> str:
     """Tasks under the last epoch's skill and this one's, by what became of them."""
-    counts = ", ".join(f"{n} {category}" for category, n in event.categories if n)
+    counts = ", ".join(f"{n} {_PAIRS.get(name, name)}" for name, n in event.categories if n)
     broken = f", {event.broken} broken" if event.broken else ""
     return f"Compared with the last epoch: {counts or 'no task'}{broken}"
 
