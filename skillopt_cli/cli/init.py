@@ -100,7 +100,7 @@ def init(
     if json:
         show_json({"folder": str(folder), "data": source})
         return
-    typer.echo(f"{source}\nwrote {folder}: {', '.join(files)}")
+    typer.echo(f"{source}\nwrote {folder}: {', '.join(files)}\nnext:")
     for command in _NEXT:
         typer.echo(f"  {command.format(config=shlex.quote(str(folder / CONFIG)))}")
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-from skillopt_cli.core.edits import CHANGED, EditState
+from skillopt_cli.core.edits import CHANGED, EditState, state_words
 from skillopt_cli.core.formatting import count
 
 Cause = Literal[
@@ -191,7 +191,7 @@ def _nothing_left(counts: EditCounts) -> str:
             made = f"{count(counts.on_tasks, 'edit')} tried on failed tasks"
             return f"{made}{untried_words(counts.untried)}, 0 kept"
         case "not_applied" if tried:
-            states = ", ".join(f"{n} {state}" for state, n in sorted(tried.items()))
+            states = ", ".join(f"{n} {state_words(state)}" for state, n in sorted(tried.items()))
             return f"{number} chosen, 0 applied: {states}"
         case "not_applied":
             return f"{count(counts.merged, 'edit')} merged, 0 chosen"

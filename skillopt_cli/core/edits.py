@@ -53,10 +53,16 @@ EditState = Literal[
 ]
 CHANGED: tuple[EditState, ...] = ("applied", "appended")
 """States of edits that changed the text."""
+_STATE_WORDS = {"no_op": "without effect", "over_budget": "above the learning rate"}
 Identity = tuple[str, tuple[str, str, str]]
 """File and change of an edit."""
 Source = Literal["failure", "success", "merged"]
 UpdateMode = Literal["patch", "rewrite_from_suggestions", "full_rewrite_minibatch"]
+
+
+def state_words(state: str) -> str:
+    """The state of an edit for people."""
+    return _STATE_WORDS.get(state, state)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from skillopt_cli.core.edits import state_words
 from skillopt_cli.core.events import OUTAGE
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.ending import test_label, test_words, trouble_words
@@ -120,7 +121,7 @@ def _fates(step: StepView) -> Iterator[tuple[str, str, str]]:
         yield "x", f"{fate}: {tried[0]}{others}", "red"
     left_out = Counter(o.state for o in step.outcomes if not o.changed)
     if left_out:
-        states = ", ".join(f"{n} {state.replace('_', ' ')}" for state, n in left_out.items())
+        states = ", ".join(f"{n} {state_words(state)}" for state, n in left_out.items())
         yield "x", f"{left_out.total()} left out: {states}", "dim"
 
 

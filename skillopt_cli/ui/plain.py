@@ -18,7 +18,7 @@ from collections import Counter
 from typing import TextIO, assert_never
 
 from skillopt_cli.core import events as ev
-from skillopt_cli.core.edits import CHANGED
+from skillopt_cli.core.edits import CHANGED, state_words
 from skillopt_cli.runlog.event_groups import (
     CallFact,
     ControlFact,
@@ -40,6 +40,7 @@ from skillopt_cli.runlog.text.header import data_words, models_words, skill_word
 from skillopt_cli.runlog.text.limits import call_lines, limits_words
 from skillopt_cli.runlog.text.step import (
     appendix_words,
+    barren_words,
     checked_words,
     rate_note,
     rate_words,
@@ -203,23 +204,26 @@ def _step_lines(view: RunView, event: StepFact) -> Lines:
             return (f"Score: {mean}{kind} -> Reflect...{part}",)
         case ev.PatchesProposed():
             patches = event.failure_patches + event.success_patches
-            if patches and not event.edits:
-                return (f"No edit proposed by {count(patches, 'analysis', 'analyses')}",)
+            if barren := barren_words(event):
+                return (barren,)
             asked = f" ({event.asked} asked for)" if patches < event.asked else ""
             word = "patch" if patches == 1 else "patches"
             return (f"{patches} edit {word} generated{asked}",)
         case ev.EditsChosen():
+            if not (event.chosen or event.dropped):
+                return ()
             left = f", {len(event.dropped)} left out" if event.dropped else ""
             return (f"Selected {count(len(event.chosen), 'edit')} {_rate(view, event.step)}{left}",)
         case ev.CandidateMade():
             return _outcome_lines(event)
+        case ev.EditsVerified():
+            return (words,) if (words := verified_words(event)) else ()
         case _:
             return (_step_line(event),)
 
 
 def _step_line(
     event: ev.LearningRateChosen
-    | ev.EditsVerified
     | ev.PassingChecked
     | ev.AppendixWritten
     | ev.StepSkipped
@@ -228,8 +232,6 @@ def _step_line(
     match event:
         case ev.LearningRateChosen():
             return f"Learning rate: {rate_words(event)}"
-        case ev.EditsVerified():
-            return verified_words(event)
         case ev.PassingChecked():
             return checked_words(event)
         case ev.AppendixWritten():
@@ -251,7 +253,8 @@ def _outcome_lines(event: ev.CandidateMade) -> Lines:
     if set(states) <= set(CHANGED):
         return ()
     applied = sum(outcome.changed for outcome in event.outcomes)
-    rest = ", ".join(f"{n} {state}" for state, n in sorted(states.items()) if state not in CHANGED)
+    others = [(state_words(state), n) for state, n in states.items() if state not in CHANGED]
+    rest = ", ".join(f"{n} {words}" for words, n in sorted(others))
     return (f"Tried {applied} of {count(states.total(), 'edit')}: {rest}",)
 
 

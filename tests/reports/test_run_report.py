@@ -42,6 +42,7 @@ from skillopt_cli.runlog.expectation import measured_in_full
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.history import history
 from skillopt_cli.runlog.summary import summary
+from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.ending import test_line as result_line
 from skillopt_cli.runlog.text.run_list import run_row
 from skillopt_cli.runlog.text.run_list import test_cell as result_cell
@@ -331,15 +332,16 @@ def test_a_step_that_was_begun_anew_counts_what_was_paid_before() -> None:
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (6, "settled after 6 of 20 attempts, 14 saved"),
-        (7, "settled after 6 of 20 attempts, 1 more was under way, 13 saved"),
-        (20, "settled after 6 of 20 attempts, 14 more were under way, 0 saved"),
+        (6, "14 attempts saved"),
+        (7, "1 attempt more under way by then, 13 saved"),
+        (20, "14 attempts more under way by then, 0 saved"),
     ],
 )
 def test_attempts_under_way_are_neither_needed_nor_saved(made: int, words: str) -> None:
     rejected = rejected_step(2)
-    first = next(i for i, e in enumerate(rejected) if getattr(e, "stage", "") == "measure")
-    rejected[first + 1 : first + 7] = attempts(2, "measure", made, wins=1)
+    begins = rejected.index(ev.StageStarted(2, "measure", 20, 4))
+    ends = rejected.index(ev.StageFinished(2, "measure"))
+    rejected[begins + 1 : ends] = attempts(2, "measure", made, wins=1)
     subject = reported([*opening(), *accepted_step(1), *rejected])
     assert f"- {words}" in as_markdown(run_report(subject))
     (run,) = report_document([subject])["runs"]
@@ -433,7 +435,7 @@ def test_many_runs_get_a_row_each() -> None:
     accepted = [s for s in runs[0].view.steps if "accept" in (s.action or "")]
     assert accepted
     (line,) = [line for line in tables[0].split("Steps")[1].splitlines() if "00000011" in line]
-    assert all(f"{step.number}: {step.action}" in line for step in accepted)
+    assert all(f"{step.number}: {action_words(step.action)}" in line for step in accepted)
 
 
 def test_a_report_on_every_state_can_be_drawn() -> None:

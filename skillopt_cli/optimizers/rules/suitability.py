@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from skillopt_cli.core.edit_counts import Evidence
-from skillopt_cli.core.labels import folded
+from skillopt_cli.core.formatting import count
+from skillopt_cli.core.labels import LEAST_TASKS, folded
 from skillopt_cli.core.task import Task
 from skillopt_cli.optimizers.rules.case import Case
 from skillopt_cli.optimizers.rules.text import words
@@ -38,4 +39,6 @@ def why_unsuited(benchmark: Benchmark, tasks: Sequence[Task]) -> str:
     evidence = Evidence(len(cases), fitting)
     if not evidence.weak:
         return ""
-    return f"`rules` can hardly help: {evidence.lacking('train task')}, and they are no label set"
+    few = f"{count(len(tasks), 'train task')} are too few to know a set of labels by"
+    labels = few if len(tasks) < LEAST_TASKS else "they are no label set"
+    return f"`rules` can hardly help: {evidence.lacking('train task')}, and {labels}"

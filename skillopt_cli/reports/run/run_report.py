@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skillopt_cli.core.edits import state_words
 from skillopt_cli.core.events import RunFailed, TestMeasured
 from skillopt_cli.reports.evaluation import evaluation_blocks, pruned_blocks
 from skillopt_cli.reports.page import Block, Heading, Line, Number, Rows
@@ -171,7 +172,7 @@ def verdict_blocks(view: RunView) -> Iterator[Block]:
     yield Heading("Why nothing changed")
     yield Line(verdict.sentence, "bold yellow")
     if verdict.edits:
-        lost = ", ".join(f"{n} {state}" for state, n in verdict.edits.items())
+        lost = ", ".join(f"{n} {state_words(state)}" for state, n in verdict.edits.items())
         yield Line(f"edits that were not applied: {lost}", "yellow")
 
 

@@ -24,6 +24,7 @@ from skillopt_cli.runlog.text.gate import early_words, gate_line
 from skillopt_cli.runlog.text.spend import spend_words
 from skillopt_cli.runlog.text.step import (
     appendix_words,
+    barren_words,
     checked_words,
     note_lines,
     rate_words,
@@ -114,14 +115,11 @@ def _proposed(step: StepView) -> Iterator[Block]:
     yield from _rate(step)
     if proposed is not None:
         patches = proposed.failure_patches + proposed.success_patches
-        empty = ", no edit" if patches and not proposed.edits else ""
         merged = "" if step.merged is None else f", merged into {count(step.merged, 'edit')}"
         kept = f", {len(step.ranked)} chosen" if step.choices else ""
-        yield Line(
-            f"proposed: {patches} of {count(proposed.asked, 'patch', 'patches')}"
-            f"{empty or merged}{kept}"
-        )
-    yield from (Line(verified_words(event)) for event in step.verified)
+        made = f"proposed: {patches} of {count(proposed.asked, 'patch', 'patches')}{merged}{kept}"
+        yield Line(barren_words(proposed) or made)
+    yield from (Line(words) for event in step.verified if (words := verified_words(event)))
     if step.checked is not None:
         yield Line(checked_words(step.checked))
 

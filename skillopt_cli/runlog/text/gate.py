@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from skillopt_cli.core.gate import EPSILON, GateDecision
 from skillopt_cli.runlog.parts import saved_attempts
-from skillopt_cli.runlog.text.format import one_line, pair, score
+from skillopt_cli.runlog.text.format import count, one_line, pair, score
 
 
 def gate_line(decision: GateDecision) -> str:
@@ -43,15 +43,15 @@ def gate_parts(decision: GateDecision) -> tuple[str, str, str]:
 
 
 def early_words(decision: GateDecision, made: int) -> str:
-    """How many attempts settled a measurement early, how many were made, and how many saved.
+    """How many attempts a measurement that was settled early saved, and why not more.
 
     Args:
         made: attempts of the measurement, with those that were under way when it was settled.
     """
-    seen = f"settled after {decision.scored} of {decision.n} attempts"
-    more = max(0, made - decision.scored)
-    under_way = f", {more} more {'was' if more == 1 else 'were'} under way" if more else ""
-    return f"{seen}{under_way}, {saved_attempts(decision, made)} saved"
+    saved, more = saved_attempts(decision, made), max(0, made - decision.scored)
+    if not more:
+        return f"{count(saved, 'attempt')} saved"
+    return f"{count(more, 'attempt')} more under way by then, {saved:,} saved"
 
 
 def forced_words(decision: GateDecision, why: str = "") -> str:

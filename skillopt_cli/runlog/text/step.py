@@ -8,6 +8,7 @@ from skillopt_cli.core.events import (
     EditsVerified,
     LearningRateChosen,
     PassingChecked,
+    PatchesProposed,
 )
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.format import count, cut_rate, one_line
@@ -46,8 +47,18 @@ def note_lines(event: AppendixWritten) -> tuple[str, ...]:
     return tuple(f"note: {one_line(note)}" for note in event.added)
 
 
+def barren_words(event: PatchesProposed) -> str:
+    """That usable analyses hold no edit; empty where one does, or none is usable."""
+    patches = event.failure_patches + event.success_patches
+    if event.edits or not patches:
+        return ""
+    return f"No edit proposed by {count(patches, 'analysis', 'analyses')}"
+
+
 def verified_words(event: EditsVerified) -> str:
-    """How many edits of a round were tried on the tasks they were written for, and kept."""
+    """How many edits of a round were tried on failed tasks, and kept; empty for no edit at all."""
+    if not (event.trials or event.untried or event.kept):
+        return ""
     attempts = count(sum(len(trial.tried) for trial in event.trials), "attempt")
     tried = f"{count(len(event.trials), 'edit')} tried on failed tasks ({attempts})"
     return f"Verify: {tried}{untried_words(event.untried)}, {event.kept} kept"
