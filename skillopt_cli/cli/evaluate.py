@@ -22,7 +22,7 @@ from skillopt_cli.cli.options import (
 from skillopt_cli.cli.output import show_json
 from skillopt_cli.cli.run_flags import FILES, MEASURING, with_run_flags
 from skillopt_cli.compose.eval_plan import EvalPlan, write_evaluation
-from skillopt_cli.compose.request import run_request
+from skillopt_cli.compose.request import RunRequest, run_request
 from skillopt_cli.compose.run_folder import new_folder, run_of
 from skillopt_cli.compose.seed_skill import read_skill
 from skillopt_cli.compose.settings import Overrides
@@ -106,9 +106,7 @@ def evaluate(
         compare(request, run_id, plan, json=json)
         return
     note_unused_settings(home, overrides, request.config)
-    document = read_skill(path) if path else SkillDocument("")
-    request = replace(request, skill=document, skill_from=str(path) if path else "")
-    warn_of_long_skills(request, {f"the skill {path}": document})
+    request = _with_skill(request, path)
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)
@@ -119,6 +117,13 @@ def evaluate(
         result, _ = execute(folder, request, work, as_json=False)
         write_evaluation(folder, result)
     _show(folder, result, json=json)
+
+
+def _with_skill(request: RunRequest, path: Path | None) -> RunRequest:
+    """The request with the skill to measure; a warning is printed where that is long."""
+    document = read_skill(path) if path else SkillDocument("")
+    warn_of_long_skills(request, {f"the skill {path}": document})
+    return replace(request, skill=document, skill_from=str(path) if path else "")
 
 
 def _models(targets: str | None) -> tuple[str, ...]:

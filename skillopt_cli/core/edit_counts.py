@@ -62,7 +62,7 @@ class EditCounts:
         scored, failures: attempts with a score, and failed ones among them.
         left_out: tasks of the batch that were solved when last attempted, and not attempted.
         trials: of edits on failed tasks, in all rounds; None in logs that do not hold it.
-        untried: edits that were set aside without a trial, for want of a failed task.
+        untried: edits that were set aside without a trial, as no failed task was left.
         asked, answered: analyses, and usable answers among them.
         proposed, merged: edits of all analysts, and those that the merge kept.
         rate: how many the step could apply; None for no limit.

@@ -183,7 +183,7 @@ def test_marks_tell_verdicts_apart() -> None:
 
 def test_the_bound_of_an_early_rejection_is_told_as_one() -> None:
     titles = [e.text for e in parsed(score_curve(viewed(whole_run()))).iter(f"{SVG}title")]
-    assert "step 2: candidate at most 0.75, reject" in titles
+    assert "step 2: candidate at most 0.75, rejected" in titles
 
 
 @pytest.mark.parametrize("name", states())

@@ -130,7 +130,7 @@ def shown_path(path: Path) -> str:
     if straight.resolve() != path.resolve():
         return str(path)  # a detour through a link leads elsewhere
     here = Path.cwd()
-    return str(straight.relative_to(here) if straight.is_relative_to(here) else normpath(path))
+    return str(straight.relative_to(here)) if here in straight.parents else normpath(path)
 
 
 def split_files(folder: Path) -> dict[Split, Path]:

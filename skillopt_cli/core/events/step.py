@@ -122,7 +122,7 @@ class EditsVerified:
     Attributes:
         trials: one per edit that was tried, in the order of their ranks.
         kept: how many of the round's edits go into the candidate.
-        untried: edits that were set aside without a trial, for want of a failed task.
+        untried: edits that were set aside without a trial, as no failed task was left.
     """
 
     step: int
