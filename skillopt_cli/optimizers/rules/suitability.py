@@ -40,5 +40,5 @@ def why_unsuited(benchmark: Benchmark, tasks: Sequence[Task]) -> str:
     if not evidence.weak:
         return ""
     few = f"{count(len(tasks), 'train task')} are too few to know a set of labels by"
-    labels = few if len(tasks) < LEAST_TASKS else "they are no label set"
-    return f"`rules` can hardly help: {evidence.lacking('train task')}, and {labels}"
+    why = few if len(tasks) < LEAST_TASKS else "they are no label set"
+    return f"`rules` can hardly help: {evidence.lacking('train task')}, and {why}"

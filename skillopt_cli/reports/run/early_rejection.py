@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.core.ledger import Spent
 from skillopt_cli.reports.page import Block, Heading, Line
 from skillopt_cli.runlog.costs import Document, spend_document
@@ -53,17 +54,16 @@ class Savings:
 
 def savings(view: RunView) -> Savings:
     """What measuring candidates took in a run, and what early rejection made unnecessary."""
-    parts = [part.measured for part in (*view.steps, *view.epochs)]
-    early = [
-        (part.decision, part.measured)
-        for part in (*view.steps, *view.epochs)
-        if part.decision is not None and part.decision.early
+    measured: list[tuple[GateDecision | None, int]] = [
+        *((step.decision, step.measured) for step in view.steps),
+        *((epoch.decision, epoch.measured) for epoch in view.epochs),
     ]
+    early = [(decision, made) for decision, made in measured if decision and decision.early]
     spent = [step.ledger.rows.get(("target", "measure"), Spent()) for step in view.steps]
     return Savings(
-        measurements=sum(n > 0 for n in parts),
+        measurements=sum(made > 0 for _, made in measured),
         early=len(early),
-        attempts=sum(parts),
+        attempts=sum(made for _, made in measured),
         saved=view.rollouts_saved,
         under_way=sum(max(0, made - decision.scored) for decision, made in early),
         spend=sum(spent, Spent()),
