@@ -10,7 +10,8 @@ from itertools import chain, groupby
 from typing import Literal
 
 from skillopt_cli.core.task import Split
-from skillopt_cli.runlog.rounds import Round, State, state_of
+from skillopt_cli.runlog.outcomes import NO_OUTCOMES, Outcomes, State, state_of
+from skillopt_cli.runlog.rounds import Round
 from skillopt_cli.runlog.text.format import one_line
 from skillopt_cli.runlog.view import RunView
 
@@ -50,8 +51,14 @@ class Column:
     @property
     def cells(self) -> dict[str, State]:
         """The outcome of each task that was evaluated."""
-        scores = self.made.hard_scores if self.made else {}
-        return {task: state_of(hard) for task, hard in scores.items()}
+        made = self.outcomes
+        states = [state_of(hard) for hard, _ in made.pairs]
+        return dict(zip(made.tasks, map(states.__getitem__, made.codes), strict=True))
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """One outcome for each task that was evaluated."""
+        return self.made.outcomes.averaged if self.made else NO_OUTCOMES
 
     def state(self, task: str) -> CellState:
         """The outcome of a task."""
@@ -167,10 +174,11 @@ def task_courses(columns: Sequence[Column]) -> dict[str, bytes]:
     count in.
     """
     courses: defaultdict[str, bytearray] = defaultdict(bytearray)
-    for column in columns:
-        scores = column.made.hard_scores if column.made else {}
-        for task, hard in scores.items():
-            courses[task].append(_LETTERS[state_of(hard)])
+    for made in (column.outcomes for column in columns):
+        letters = [_LETTERS[state_of(hard)] for hard, _ in made.pairs]
+        own = map(courses.__getitem__, made.tasks)
+        for course, letter in zip(own, map(letters.__getitem__, made.codes), strict=True):
+            course.append(letter)
     return {task: bytes(courses[task]) for task in sorted(courses, key=counted)}
 
 

@@ -7,7 +7,7 @@ edit never trims, re-indents or moves what the optimizer wrote.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 from skillopt_cli.core.companion_files import SKILL_FILE, Folder, inner
@@ -109,11 +109,11 @@ class Edit:
     @property
     def record(self) -> dict[str, Any]:
         """The edit for a record in JSON, which has a file and tasks only where there are any."""
-        fields = asdict(self)
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in ("file", "tasks"):
-            if not fields[name]:
-                del fields[name]
-        return fields
+            if not values[name]:
+                del values[name]
+        return values
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ of the same id and content in their test split.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -17,44 +17,19 @@ from typing import Any
 
 from skillopt_cli.compose.fingerprint import read_manifest
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.events import RunStarted, StageStarted, Stamped, TestMeasured
 from skillopt_cli.reports.page import Block, Details, Line, Rows
+from skillopt_cli.runlog.snapshot import read_looks
+from skillopt_cli.runlog.split_looks import KINDS, LookFact, SplitLook, SplitLooks
 from skillopt_cli.runlog.text.format import count, one_line, out_of, score, shorten
 from skillopt_cli.store.event_log import KindTail
 from skillopt_cli.store.layout import EVENTS, MANIFEST, target_folders
 
-_KINDS = ("run_started", "stage_started", "test_measured")
 _BASELINES = ("seed", "no_skill", "none")
 """Texts that nobody chooses by their test score."""
 _RUNS_IN_MEMORY = 512
 _TITLES = ("test looks", "command", "run", "target", "text", "hard", "soft", "tasks")
 _SHOWN = 6
 _WIDEST = 40
-
-
-@dataclass(frozen=True, slots=True)
-class SplitLook:
-    """A measurement of one text on the test split.
-
-    Attributes:
-        time: in Unix seconds.
-        run: the folder of the run.
-        command: train, resume or eval.
-        text: seed, best, final, no_skill or the name of an arm; of an evaluation of one skill its
-            file.
-        digest: identifies the text.
-    """
-
-    time: float
-    run: str
-    command: str
-    target: str
-    text: str
-    digest: str
-    hard: float | None
-    soft: float | None
-    scored: int
-    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +153,7 @@ def _run_looks(folder: Path, run: str, _file: tuple[object, ...]) -> _RunLooks:
 
 
 class _RunLooks:
-    """The looks that a log holds, read as it grows. Thread-safe.
-
-    What a resume recalls from the journal is no further look.
-    """
+    """The looks that a log holds, read as it grows. Thread-safe."""
 
     def __init__(self, folder: Path, run: str) -> None:
         self._folder, self._run = folder, run
@@ -189,11 +161,11 @@ class _RunLooks:
         self._begin()
 
     def _begin(self) -> None:
-        self._tail = KindTail(self._folder, _KINDS)
-        self._size = 0
-        self._looks: dict[tuple[object, ...], SplitLook] = {}
-        self._started: RunStarted | None = None
-        self._processes, self._tested = 0, False
+        self._tail = KindTail(self._folder, KINDS)
+        self._looks, self._size = SplitLooks(), 0
+        if known := read_looks(self._folder):
+            self._looks, self._size = known
+            self._tail.skip(self._size)
 
     def up_to(self, size: int) -> tuple[SplitLook, ...]:
         """All looks of a log that has so many bytes.
@@ -206,43 +178,10 @@ class _RunLooks:
                 self._begin()
             if size > self._size:
                 for fact in self._tail.read():
-                    self._take(fact)
+                    if isinstance(fact.event, LookFact):
+                        self._looks = self._looks.after(fact.event, fact.time)
                 self._size = size
-            return tuple(self._looks.values())
-
-    def _take(self, fact: Stamped) -> None:
-        started = self._started
-        match fact.event:
-            case RunStarted() as begun:
-                self._started = begun
-                self._processes += 1
-            case StageStarted(stage="test"):
-                self._tested = True
-            # An evaluation of another split states its score by the same fact.
-            case TestMeasured() as made if started and (self._tested or started.total_steps):
-                score = (made.digest, started.target, made.hard, made.soft, made.scored)
-                if score not in self._looks:
-                    look = _look(self._run, fact.time, started, made, resumed=self._processes > 1)
-                    self._looks[score] = look
-
-
-def _look(
-    run: str, time: float, started: RunStarted, made: TestMeasured, *, resumed: bool
-) -> SplitLook:
-    command = "resume" if resumed else "train" if started.total_steps else "eval"
-    text = started.skill or "no_skill" if made.label == "eval" else made.label
-    return SplitLook(
-        time,
-        run,
-        command,
-        started.target,
-        text,
-        made.digest,
-        made.hard,
-        made.soft,
-        made.scored,
-        made.n,
-    )
+            return tuple(replace(look, run=self._run) for look in self._looks.looks)
 
 
 def ledger_blocks(ledger: SplitLedger, *, whole: bool) -> Iterator[Block]:

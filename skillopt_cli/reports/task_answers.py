@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from skillopt_cli.reports.task_texts import NO_TEXTS, AttemptTexts, Place
 from skillopt_cli.runlog.attempt_folders import repeat_folder
-from skillopt_cli.runlog.rounds import Outcome, mean_outcome
+from skillopt_cli.runlog.outcomes import Outcome, mean_outcome
 
 
 @dataclass(frozen=True, slots=True)

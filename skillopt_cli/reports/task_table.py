@@ -17,7 +17,8 @@ from skillopt_cli.reports.task_answers import TaskAnswer, Tried
 from skillopt_cli.reports.task_texts import NO_TEXTS, TaskTexts
 from skillopt_cli.runlog.attempt_folders import attempt_folder
 from skillopt_cli.runlog.best_scores import measured_rounds
-from skillopt_cli.runlog.rounds import Round, State
+from skillopt_cli.runlog.outcomes import State
+from skillopt_cli.runlog.rounds import Round
 from skillopt_cli.runlog.text.format import one_line
 from skillopt_cli.runlog.view import RunView
 
@@ -169,10 +170,10 @@ def _tried(view: RunView, rounds: Iterable[Round], n: int) -> dict[str, Tried]:
     """
     found: dict[str, Tried] = {}
     for made in rounds:
-        _, folder = attempt_folder(view, made)
-        for task, outcomes in made.by_task.items():
-            if task not in found:
-                found[task] = Tried(task, folder, outcomes)
+        outcomes = made.outcomes
+        if new := set(outcomes.tasks) - found.keys():
+            _, folder = attempt_folder(view, made)
+            found |= {task: Tried(task, folder, outcomes.at(task)) for task in new}
         if len(found) == n:
             break
     return found
@@ -228,7 +229,7 @@ def _confirming(view: RunView) -> frozenset[str]:
     if not view.total_steps:
         return frozenset()
     rounds = [r for r in view.rounds if r.stage == "test" and r.label.endswith(CONFIRMATION)]
-    return frozenset(outcome.task for made in rounds for outcome in made.outcomes)
+    return frozenset(task for made in rounds for task in made.outcomes.tasks)
 
 
 def _known(made: Round | None) -> Sequence[Round]:

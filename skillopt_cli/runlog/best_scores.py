@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from skillopt_cli.runlog.rounds import Round, mean_outcome
+from skillopt_cli.runlog.rounds import Round
 from skillopt_cli.runlog.view import RunView
 
 
@@ -37,10 +37,7 @@ def scores_by_task(made: Round, kind: str) -> dict[str, float]:
     Args:
         kind: "soft", or any other for the hard ones.
     """
-    values = {o.task: o.soft if kind == "soft" else o.hard for o in made.outcomes}
-    if len(values) < made.attempts:
-        means = map(mean_outcome, made.by_task.values())
-        values = {o.task: o.soft if kind == "soft" else o.hard for o in means}
+    values = {o.task: o.soft if kind == "soft" else o.hard for o in made.outcomes.averaged}
     return {task: value for task, value in values.items() if value is not None}
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
-from skillopt_cli.core.optimism import optimism
-from skillopt_cli.runlog.best_scores import scores_by_task
+from skillopt_cli.core.optimism import graded, optimism
+from skillopt_cli.runlog.outcomes import Outcomes
 from skillopt_cli.runlog.rounds import Round
 from skillopt_cli.runlog.text.format import count, score
 from skillopt_cli.runlog.view import RunView
@@ -34,10 +36,10 @@ def expected_best(view: RunView) -> Expectation | None:
     metric = view.run.metric if view.run else ""
     if best is None or base is None or metric not in ("hard", "soft"):
         return None
-    texts = [scores_by_task(made, metric) for made in measured_in_full(view)]
+    texts = [made.outcomes.averaged for made in measured_in_full(view)]
     if len(texts) < 2:
         return None
-    return Expectation(max(0.0, best - optimism(texts)), len(texts))
+    return Expectation(max(0.0, best - optimism(_aligned(texts, metric))), len(texts))
 
 
 def measured_in_full(view: RunView) -> tuple[Round, ...]:
@@ -57,6 +59,26 @@ def measured_in_full(view: RunView) -> tuple[Round, ...]:
         and made.attempts == n
         and (made.step, made.closing) not in steps | ends
     )
+
+
+def _aligned(texts: Sequence[Outcomes], metric: str) -> list[bytes]:
+    """The graded scores of each text on the tasks that all have one for, by the tasks' ids."""
+    kind = ("hard", "soft").index(metric)
+    scores = [[pair[kind] for pair in text.pairs] for text in texts]
+    lists = {text.tasks for text in texts}
+    shared = set.intersection(*map(set, lists))
+    for text, known in zip(texts, scores, strict=True):
+        if None in known:
+            pairs = zip(text.tasks, text.codes, strict=True)
+            shared -= {task for task, code in pairs if known[code] is None}
+    kept = {tasks: [task in shared for task in tasks] for tasks in lists if shared < set(tasks)}
+    columns = []
+    for text, known in zip(texts, scores, strict=True):
+        grades = [graded(score or 0.0) for score in known]
+        column = bytes(map(grades.__getitem__, text.codes))
+        some = kept.get(text.tasks)
+        columns.append(bytes(compress(column, some)) if some else column)
+    return columns
 
 
 def expectation_words(found: Expectation) -> str:

@@ -115,6 +115,7 @@ def _begin(view: RunView, event: ev.RunStarted) -> RunView:
         steps=steps,
         redone={**view.redone, **redone},
         tests=_tests_at(view, event.recorded),
+        looks=view.looks.after(event, view.time),
         epochs=tuple(epoch for epoch in view.epochs if epoch.step <= done),
         standing=known[-1] if known else _seed_standing(view.baseline),
         stages=(),
@@ -266,7 +267,8 @@ def _result(view: RunView, event: ResultFact) -> RunView:
         case ev.VerdictReached():
             return changed(view, verdict=event.verdict)
         case ev.TestMeasured():
-            return changed(view, tests={**view.tests, event.label: event})
+            looks = view.looks.after(event, view.time)
+            return changed(view, tests={**view.tests, event.label: event}, looks=looks)
         case ev.Degraded():
             return _degraded(view, event)
         case ev.StoppedEarly():

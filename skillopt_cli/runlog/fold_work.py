@@ -10,7 +10,7 @@ from skillopt_cli.core import events as ev
 from skillopt_cli.core.copies import changed
 from skillopt_cli.runlog.event_groups import WorkFact
 from skillopt_cli.runlog.parts import StageView
-from skillopt_cli.runlog.rounds import noted, opened
+from skillopt_cli.runlog.rounds import closed, noted, opened
 from skillopt_cli.runlog.view import TESTING, RunView
 
 
@@ -39,6 +39,7 @@ def _open_stage(view: RunView, event: ev.StageStarted) -> RunView:
             closing=_decided(view, event.step),
             training=view.total_steps > 0,
         ),
+        looks=view.looks.after(event, now),
         # Outside steps a resumed process begins the same stage again.
         broken={k: n for k, n in view.broken.items() if stage.step or k != stage.key},
     )
@@ -51,7 +52,8 @@ def _close_stage(view: RunView, event: ev.StageFinished) -> RunView:
             view = _timed(changed(view, waves=(*view.waves, *_wave(view, stage))), stage)
             if stage.stage == "measure":
                 view = _measured(view, stage)
-    return changed(view, stages=tuple(s for s in view.stages if s.key != key))
+    stages = tuple(s for s in view.stages if s.key != key)
+    return changed(view, stages=stages, rounds=closed(view.rounds, event))
 
 
 def _timed(view: RunView, stage: StageView) -> RunView:

@@ -2,97 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import chain
-from typing import Literal, NamedTuple
 
-from skillopt_cli.core.events import RolloutFinished, StageName, StageStarted
-from skillopt_cli.core.repeats import mean_mark
-from skillopt_cli.core.score import Mark
-
-State = Literal["right", "failed", "broken"]
+from skillopt_cli.core.events import RolloutFinished, StageFinished, StageName, StageStarted
+from skillopt_cli.runlog.outcomes import NO_OUTCOMES, Outcome, Outcomes
 
 KEPT: tuple[StageName, ...] = ("rollout", "measure", "test")
 """Stages whose attempts are kept. Those of a slow update are in its comparison."""
 CHUNK = 128
 """Outcomes in a chunk of a round: about the root of those of a large split."""
 
-
-def state_of(hard: float | None) -> State:
-    """The state of an attempt with this score, which is None when it is broken."""
-    if hard is None:
-        return "broken"
-    return "right" if hard >= 1.0 else "failed"
-
-
-class Outcome(NamedTuple):
-    """The outcome of one attempt, or of several; both scores are None when it is broken.
-
-    A tuple, since a run may have a million of them.
-    """
-
-    task: str
-    hard: float | None
-    soft: float | None
-
-    @property
-    def state(self) -> State:
-        """Right is full marks; anything below is a failure, as reflection sees it."""
-        return state_of(self.hard)
-
-
-def mean_outcome(outcomes: Sequence[Outcome]) -> Outcome:
-    """The outcome of one or more attempts at a task: the mean scores of those that have one."""
-    if len(outcomes) == 1:
-        return outcomes[0]
-    mean = mean_mark([Mark(outcome.hard, outcome.soft) for outcome in outcomes])
-    return Outcome(outcomes[0].task, mean.hard, mean.soft)
+Key = tuple[int, StageName, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The attempts of one stage, in the order they ended.
+    """The attempts of one stage.
 
     Attributes:
         step: 0 outside steps.
         label: which arm, of the tests.
         closing: whether it belongs to the end of the step's epoch.
-        chunks: the outcomes, `CHUNK` in each but the last, so that one more copies few of them.
+        ended: the outcomes of a stage that has ended.
+        chunks: those of a stage at work, `CHUNK` in each but the last, so that one more copies few
+            of them.
     """
 
     step: int
     stage: StageName
     label: str = ""
     closing: bool = False
+    ended: Outcomes = NO_OUTCOMES
     chunks: tuple[tuple[Outcome, ...], ...] = ()
 
     @property
-    def outcomes(self) -> tuple[Outcome, ...]:
+    def outcomes(self) -> Outcomes:
         """The outcome of each attempt."""
-        return tuple(chain.from_iterable(self.chunks))
+        if not self.chunks:
+            return self.ended
+        return Outcomes.of(chain(self.ended, chain.from_iterable(self.chunks)))
 
     @property
     def attempts(self) -> int:
         """How many attempts ended."""
-        return sum(map(len, self.chunks))
+        return len(self.ended) + sum(map(len, self.chunks))
 
     @property
-    def by_task(self) -> dict[str, tuple[Outcome, ...]]:
-        """The outcomes of the attempts at each task; more than one where attempts are repeated."""
-        found: dict[str, tuple[Outcome, ...]] = {}
-        for outcome in self.outcomes:
-            found[outcome.task] = (*found.get(outcome.task, ()), outcome)
-        return found
-
-    @property
-    def hard_scores(self) -> dict[str, float | None]:
-        """The hard score of each task, the mean where attempts are repeated."""
-        scores = {task: hard for task, hard, _ in self.outcomes}
-        if len(scores) < self.attempts:
-            return {task: mean_outcome(made).hard for task, made in self.by_task.items()}
-        return scores
+    def key(self) -> Key:
+        """The stage it is of."""
+        return self.step, self.stage, self.label
 
     def after(self, outcome: Outcome) -> Round:
         """The round once another attempt ended."""
@@ -100,10 +59,9 @@ class Round:
             return replace(self, chunks=(*self.chunks[:-1], (*self.chunks[-1], outcome)))
         return replace(self, chunks=(*self.chunks, (outcome,)))
 
-    @property
-    def key(self) -> tuple[int, StageName, str]:
-        """The stage it is of."""
-        return self.step, self.stage, self.label
+    def closed(self) -> Round:
+        """The round once its stage ended."""
+        return replace(self, ended=self.outcomes, chunks=())
 
 
 Rounds = tuple[Round, ...]
@@ -125,16 +83,19 @@ def opened(rounds: Rounds, event: StageStarted, *, closing: bool, training: bool
 
 def noted(rounds: Rounds, event: RolloutFinished) -> Rounds:
     """The rounds once an attempt ended; it belongs to the newest round of its stage."""
-    key = (event.step, event.stage, event.label)
-    for i in range(len(rounds) - 1, -1, -1):
-        if rounds[i].key == key:
-            scores = (None, None) if event.ending == "broken" else (event.hard, event.soft)
-            outcome = _outcome(event.task, *scores)
-            return (*rounds[:i], rounds[i].after(outcome), *rounds[i + 1 :])
-    return rounds
+    scores = (None, None) if event.ending == "broken" else (event.hard, event.soft)
+    at = _newest(rounds, (event.step, event.stage, event.label))
+    if at is None:
+        return rounds
+    return (*rounds[:at], rounds[at].after(Outcome(event.task, *scores)), *rounds[at + 1 :])
 
 
-# Equal outcomes share one value: a task is attempted by many texts, and ends in few ways.
-@lru_cache(maxsize=1 << 16, typed=True)
-def _outcome(task: str, hard: float | None, soft: float | None) -> Outcome:
-    return Outcome(task, hard, soft)
+def closed(rounds: Rounds, event: StageFinished) -> Rounds:
+    """The rounds once a stage ended."""
+    at = _newest(rounds, (event.step, event.stage, event.label))
+    return rounds if at is None else (*rounds[:at], rounds[at].closed(), *rounds[at + 1 :])
+
+
+def _newest(rounds: Rounds, key: Key) -> int | None:
+    """The place of the newest round of a stage."""
+    return next((i for i in range(len(rounds) - 1, -1, -1) if rounds[i].key == key), None)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from skillopt_cli.core.errors import DataError
+from skillopt_cli.runlog.split_looks import SplitLooks
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.safe_files import open_regular
 from skillopt_cli.store.event_log import last_line
@@ -58,12 +59,34 @@ def write_snapshot(folder: Path, view: RunView, facts: int, number: int) -> None
         "number": number,
         "last": _digest(last_line(log)),
     }
-    body = pickle.dumps(view, protocol=5)
+    # The looks come first, for those who read nothing else.
+    body = pickle.dumps(view.looks, protocol=5) + pickle.dumps(view, protocol=5)
     replace_bytes(folder / SNAPSHOT, json.dumps(head).encode() + b"\n" + body)
 
 
 def read_snapshot(folder: Path) -> Snapshot | None:
     """The snapshot of a log, None where there is none of this log and this version."""
+    found = _values(folder, SplitLooks, RunView)
+    if found is None:
+        return None
+    head, (_, view) = found
+    return Snapshot(view, *head)
+
+
+def read_looks(folder: Path) -> tuple[SplitLooks, int] | None:
+    """The looks at the test split in the part of a log that has a snapshot, and its bytes.
+
+    None where there is no snapshot of this log and this version.
+    """
+    found = _values(folder, SplitLooks)
+    if found is None:
+        return None
+    (size, _, _), (looks,) = found
+    return looks, size
+
+
+def _values(folder: Path, *kinds: type) -> tuple[tuple[int, int, int], list[Any]] | None:
+    """Size, facts and number of a snapshot, and its first values, which are of these classes."""
     try:
         with open_regular(folder / SNAPSHOT) as file:
             about = json.loads(file.readline(_LONGEST_HEAD))
@@ -71,15 +94,14 @@ def read_snapshot(folder: Path) -> Snapshot | None:
             last = last_line(folder / EVENTS, size)
             if (about["program"], about["last"]) != (_program(), _digest(last)):
                 return None
-            view = _Reader(file).load()
+            values = [_Reader(file).load() for _ in kinds]
     # A damaged snapshot may raise anything; the log has all that it holds.
     except (OSError, DataError, LookupError, TypeError, ValueError, AttributeError):
         return None
     except (pickle.UnpicklingError, EOFError, ImportError, MemoryError, OverflowError):
         return None
-    if not isinstance(view, RunView):
-        return None
-    return Snapshot(view, size, facts, number)
+    right = all(map(isinstance, values, kinds))
+    return ((size, facts, number), values) if right else None
 
 
 class _Reader(pickle.Unpickler):

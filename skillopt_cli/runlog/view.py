@@ -35,6 +35,7 @@ from skillopt_cli.runlog.parts import (
     StepView,
 )
 from skillopt_cli.runlog.rounds import Rounds
+from skillopt_cli.runlog.split_looks import NO_LOOKS, SplitLooks
 
 TESTING = 1_000_000_000
 """Where in the run something happened, when it was during the final tests."""
@@ -61,6 +62,7 @@ class RunView:
         pruned: what was removed from the best skill at the end.
         verdict: what tasks that no step used prove about the best skill, None before that is known.
         tests: by label (seed, best, final, no_skill, eval), of texts with these labels now.
+        looks: all measurements on test tasks, over all processes of the run.
         ledger: all calls, over all processes of the run.
         marks: shares of caps whose use was announced, as (cap, limit, share).
         failed: tries of calls that failed, by the error's class.
@@ -91,6 +93,7 @@ class RunView:
     rounds: Rounds = ()
     redone: Mapping[int, Ledger] = field(default_factory=dict)
     tests: Mapping[str, TestMeasured] = field(default_factory=dict)
+    looks: SplitLooks = NO_LOOKS
     pruned: SkillPruned | None = None
     verdict: RunVerdict | None = None
     ledger: Ledger = field(default_factory=Ledger)

@@ -102,6 +102,10 @@ class KindTail:
         self._kind = re.compile(b'"kind":"(?:' + words + b')"')
         self._at = 0
 
+    def skip(self, size: int) -> None:
+        """Pass over the first part of the log, which is known."""
+        self._at = size
+
     def read(self) -> list[Stamped]:
         """Those that were appended since the last read.
 

@@ -30,7 +30,7 @@ from skillopt_cli.web.paths import NotFound, Outputs, RunName
 MOST_OPEN = 12
 """Runs whose views stay in memory; of the others only their row of the list."""
 MOST_ATTEMPTS = 2_000_000
-"""Attempts of these runs together where there are several: each takes 10 to 200 bytes."""
+"""Attempts of these runs together where there are several: each takes 1 to 200 bytes."""
 PATIENCE = 0.02
 """Seconds a page spends on reading logs; the rest is read between pages."""
 

@@ -12,6 +12,8 @@ from facts import begun, stamp
 from skillopt_cli.core.events import RunEvent, RunStarted, StageStarted, TestMeasured
 from skillopt_cli.reports.page import as_markdown
 from skillopt_cli.reports.split_ledger import SplitLedger, ledger_blocks, split_ledger
+from skillopt_cli.runlog.run_log import RunLog
+from skillopt_cli.runlog.snapshot import write_snapshot
 from skillopt_cli.store.codec import dump_fact
 
 TASKS = {"t1": "one", "t2": "two", "t3": "three"}
@@ -176,6 +178,20 @@ def test_a_log_that_grew_is_read_again(tmp_path: Path) -> None:
     with (other / "events.jsonl").open("a") as log:
         log.writelines(f"{dump_fact(fact)}\n" for fact in stamp(trained()[1:], first=2))
     assert len(split_ledger(first).looks) == 4
+
+
+@pytest.mark.parametrize("later", [1, 2, 3, 4])
+def test_looks_in_a_snapshot_are_not_read_again(tmp_path: Path, later: int) -> None:
+    facts = [*trained(), begun(3), measured("best", "c"), *evaluated("eval")]
+    folder = run(tmp_path / "searchqa", "first", facts)
+    whole = split_ledger(run(tmp_path / "elsewhere", "first", facts)).looks
+    lines = (folder / "events.jsonl").read_text().splitlines(keepends=True)
+    (folder / "events.jsonl").write_text("".join(lines[:-later]))
+    log = RunLog(folder).read()
+    write_snapshot(folder, log.view, log.facts, log.number)
+    unread = "".join("x" * (len(line) - 1) + "\n" for line in lines[: -later - 1])
+    (folder / "events.jsonl").write_text(unread + "".join(lines[-later - 1 :]))
+    assert split_ledger(folder).looks == whole
 
 
 def test_a_report_shows_the_latest_looks_and_a_page_all(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from skillopt_cli.reports.task_table import LABELS, TaskRow, first_split, task_t
 from skillopt_cli.reports.task_texts import TaskTexts
 from skillopt_cli.runlog.best_scores import best_test_scores
 from skillopt_cli.runlog.fold import fold
-from skillopt_cli.runlog.rounds import Outcome
+from skillopt_cli.runlog.outcomes import Outcome
 from skillopt_cli.runlog.view import RunView
 
 

@@ -15,7 +15,8 @@ from skillopt_cli.core.events import TestMeasured
 from skillopt_cli.core.paired_statistics import sign_flip_test
 from skillopt_cli.core.statistics import LEVEL, interval
 from skillopt_cli.reports.page import as_markdown
-from skillopt_cli.runlog.rounds import Outcome, Round
+from skillopt_cli.runlog.outcomes import Outcome
+from skillopt_cli.runlog.rounds import Round
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.sweeps.budget import SweepBudget
 from skillopt_cli.sweeps.grid import Caps, SweepGrid

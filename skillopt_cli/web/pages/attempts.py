@@ -17,7 +17,7 @@ from skillopt_cli.core.formatting import safe_name
 from skillopt_cli.reports.task_answers import Tried
 from skillopt_cli.reports.task_texts import NO_TEXTS, TaskTexts
 from skillopt_cli.runlog.attempt_folders import attempt_folder
-from skillopt_cli.runlog.rounds import Outcome
+from skillopt_cli.runlog.outcomes import Outcome
 from skillopt_cli.runlog.text.format import shorten
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.safe_files import read_regular
@@ -96,8 +96,7 @@ def page(context: WebContext, request: Request) -> Page:
 def attempts_at(view: RunView, task: str, texts: TaskTexts) -> Iterator[AttemptLink]:
     """All attempts at a task, in the order of the log."""
     for made in view.rounds:
-        # A million times, where a name instead of [0] would take twice as long.
-        outcomes = [outcome for chunk in made.chunks for outcome in chunk if outcome[0] == task]
+        outcomes = made.outcomes.at(task)
         if not outcomes:
             continue
         what, place = attempt_folder(view, made)

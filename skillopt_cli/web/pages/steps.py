@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from skillopt_cli.charts.task_grid import counted
 from skillopt_cli.reports.page import Heading
 from skillopt_cli.reports.run.document import step_document
 from skillopt_cli.reports.run.figures import edits_in_full
@@ -86,5 +87,6 @@ def _rounds(view: RunView, number: int) -> list[tuple[str, list[AttemptLink]]]:
     for made in view.rounds:
         if made.step == number:
             what, place = attempt_folder(view, made)
-            found.append((what, [AttemptLink(what, place, outcome) for outcome in made.outcomes]))
+            outcomes = sorted(made.outcomes, key=lambda outcome: counted(outcome.task))
+            found.append((what, [AttemptLink(what, place, outcome) for outcome in outcomes]))
     return found
