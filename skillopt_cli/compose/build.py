@@ -36,6 +36,7 @@ from skillopt_cli.config.section import is_address
 from skillopt_cli.core.events import Degraded, Limits, Role, RunEvent, RunStarted
 from skillopt_cli.core.plan import TrainPlan
 from skillopt_cli.core.secrets import Hide, Secrets
+from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.steering import Steering
 from skillopt_cli.engine.bus import Bus, Subscriber
 from skillopt_cli.engine.controller import Controller, RunControls, RunPosition, missing_steering
@@ -149,7 +150,7 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
         session = Session(
             run=run,
             seed=seed,
-            started=_started(base, run, models),
+            started=_started(base, run, models, seed),
             chats=models.live,
             budget=limits.budget,
             checks=models.checks,
@@ -353,7 +354,7 @@ def _recording(
     return recorder.writing(header, lambda: base.log.view.steering.lasting)
 
 
-def _started(base: SessionBase, run: Run, models: Models) -> RunStarted:
+def _started(base: SessionBase, run: Run, models: Models, seed: SkillDocument) -> RunStarted:
     """The fact that opens a run."""
     request, training = base.request, base.request.training
     state = run.store.load_state()
@@ -376,7 +377,16 @@ def _started(base: SessionBase, run: Run, models: Models) -> RunStarted:
         judge=models.names.get("judge", ""),
         skill=request.skill_from if request.skill else None,
         skill_title=request.skill.title if request.skill else "",
+        read_only=_read_only(run, seed) if training else 0,
     )
+
+
+def _read_only(run: Run, seed: SkillDocument) -> int:
+    """How many files beside SKILL.md the optimizer could edit, were `env.editable` set."""
+    edits_files = run.optimizer is not None and run.config.optimizer.skill_update_mode == "patch"
+    if seed.folder is None or run.config.env.editable is not None or not edits_files:
+        return 0
+    return len(seed.folder.texts)
 
 
 def _limits(config: RunConfig, training: bool) -> Limits:

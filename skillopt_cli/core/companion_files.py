@@ -11,6 +11,8 @@ from pathlib import PurePosixPath
 SKILL_FILE = "SKILL.md"
 """The main file of a skill folder: a skill's `text`."""
 
+EDITABLE_WORDS = "`env.editable` names what may be edited"
+"""What to know of an edit of a read-only file."""
 MOST_FILES = 200
 MOST_TEXT = 2_000_000
 """Characters of all text files together."""
@@ -84,6 +86,11 @@ class Folder:
     def texts(self) -> tuple[tuple[str, str], ...]:
         """Path and text of every text file."""
         return tuple((file.path, file.text) for file in self.files if file.text is not None)
+
+    @property
+    def locked_texts(self) -> tuple[tuple[str, str], ...]:
+        """Path and text of every text file that may not be changed."""
+        return tuple((path, text) for path, text in self.texts if not self.may_change(path))
 
     @property
     def more_editable(self) -> bool:

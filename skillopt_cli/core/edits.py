@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
-from skillopt_cli.core.companion_files import SKILL_FILE, Folder, inner
+from skillopt_cli.core.companion_files import EDITABLE_WORDS, SKILL_FILE, Folder, inner
 from skillopt_cli.core.control_characters import control_in
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.formatting import count
@@ -41,6 +41,7 @@ EditState = Literal[
     "unmatched",
     "ambiguous",
     "protected",
+    "read_only",
     "no_op",
     "invalid",
     "over_budget",
@@ -53,7 +54,11 @@ EditState = Literal[
 ]
 CHANGED: tuple[EditState, ...] = ("applied", "appended")
 """States of edits that changed the text."""
-_STATE_WORDS = {"no_op": "without effect", "over_budget": "above the learning rate"}
+_STATE_WORDS = {
+    "no_op": "without effect",
+    "over_budget": "above the learning rate",
+    "read_only": "read-only",
+}
 Identity = tuple[str, tuple[str, str, str]]
 """File and change of an edit."""
 Source = Literal["failure", "success", "merged"]
@@ -283,7 +288,7 @@ def _apply_one(skill: SkillDocument, edit: Edit) -> tuple[SkillDocument, EditOut
 
 def _apply_to_text(skill: SkillDocument, edit: Edit) -> tuple[SkillDocument, EditOutcome]:
     if skill.folder is not None and not skill.folder.may_change(SKILL_FILE):
-        return skill, EditOutcome(edit, "protected", f"`{SKILL_FILE}` is read-only")
+        return skill, _read_only(edit, SKILL_FILE)
     if MARKER.search(edit.content):
         return skill, EditOutcome(edit, "protected", "the new text holds a region marker")
     if edit.op == "append":
@@ -293,8 +298,21 @@ def _apply_to_text(skill: SkillDocument, edit: Edit) -> tuple[SkillDocument, Edi
         case int() as start, int() as end:
             return _settle(skill, edit, spliced(edit.op, skill.text, edit.content, (start, end)))
         case miss, reason:
+            if miss == "unmatched" and (path := _read_only_with(skill.folder, edit.target)):
+                return skill, _read_only(edit, path)
             reason = reason or "the target does not occur in the skill"
             return skill, EditOutcome(edit, miss, reason)
+
+
+def _read_only_with(folder: Folder | None, target: str) -> str:
+    """The first read-only file beside SKILL.md that holds a target; "" where there is none."""
+    locked = folder.locked_texts if folder else ()
+    return next((path for path, text in locked if locate(text, target)[0] != "unmatched"), "")
+
+
+def _read_only(edit: Edit, path: str) -> EditOutcome:
+    """The outcome of an edit that is meant for a file which the settings do not let it change."""
+    return EditOutcome(edit, "read_only", f"`{path}` is read-only; {EDITABLE_WORDS}")
 
 
 def _apply_to_file(folder: Folder, path: str, edit: Edit) -> tuple[Folder, EditOutcome]:
@@ -326,7 +344,7 @@ def _text_of(folder: Folder, path: str, edit: Edit) -> str | EditOutcome:
             return ""
         return EditOutcome(edit, "invalid", f"the skill has no file `{path}`")
     if not folder.may_change(path):
-        return EditOutcome(edit, "protected", f"`{path}` is read-only")
+        return _read_only(edit, path)
     if held.text is None:
         return EditOutcome(edit, "protected", f"`{path}` is no text that can be edited")
     return held.text

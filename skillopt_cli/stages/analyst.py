@@ -27,7 +27,7 @@ from skillopt_cli.stages.prompt_text import (
 from skillopt_cli.stages.reflect import Minibatch, keep_patch, minibatches, with_claims
 from skillopt_cli.stages.run import Run
 from skillopt_cli.stages.skill_aware import notes_in, skill_aware
-from skillopt_cli.stages.skill_files import asking_for_files
+from skillopt_cli.stages.skill_files import asking_for_files, of_files
 
 PROMPTS: dict[Source, str] = {"failure": "analyst_error", "success": "analyst_success"}
 
@@ -105,7 +105,7 @@ async def _analyse(
     answer = await ask(run, skill_aware(question, run.config.optimizer, batch.source))
     if answer is None:
         return None
-    edits = answer.proposed(batch.source, len(batch.trajectories))
+    edits = of_files(answer.proposed(batch.source, len(batch.trajectories)), skill)
     patch = Patch(edits, answer.reasoning, batch.source, answer.patterns)
     patch = with_claims(run, replace(patch, notes=notes_in(answer)), batch)
     keep_patch(run, run.of_round(f"patches/{batch.name}.json"), patch)

@@ -15,7 +15,9 @@ from pydantic import (
     Field,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 
+from skillopt_cli.core.companion_files import SKILL_FILE
 from skillopt_cli.core.edits import OP_ALIASES, OPS, Edit, Source
 from skillopt_cli.core.skill import MARKER
 
@@ -97,11 +99,13 @@ class ProposedEdit(Contract):
     support: int = Field(0, ge=0, description="how many of the trajectories call for this edit")
     tasks: TaskIds = Field(default_factory=list, description="ids of those tasks")
     evidence: Text = Field("", description="what was seen in them, in one sentence")
+    file: SkipJsonSchema[Text] = ""  # read where a model names one, though none was asked for
 
     def edit(self, source: Source) -> Edit:
         """The edit as a value of the core."""
         edit = Edit(self.op, self.content, self.target, self.support, source, self.evidence)
-        return replace(edit, tasks=tuple(self.tasks))
+        file = "" if self.file == SKILL_FILE else self.file
+        return replace(edit, tasks=tuple(self.tasks), file=file)
 
 
 class FailurePattern(Contract):

@@ -14,7 +14,7 @@ from skillopt_cli.stages.concurrency import side_by_side
 from skillopt_cli.stages.modes import mode_of
 from skillopt_cli.stages.prompt_text import patches_text, skill_text
 from skillopt_cli.stages.run import Run
-from skillopt_cli.stages.skill_files import asking_for_files
+from skillopt_cli.stages.skill_files import asking_for_files, of_files
 
 
 async def merge_with_model(run: Run, skill: SkillDocument, patches: Sequence[Patch]) -> Patch:
@@ -54,7 +54,7 @@ async def _merge(run: Run, skill: SkillDocument, prompt: str, group: Sequence[Pa
     if answer is None:
         return Patch(concatenated(group), "kept all edits: no usable merge", source)
     support = sum(edit.support for patch in group for edit in patch.edits)
-    edits = answer.proposed(source, support)
+    edits = of_files(answer.proposed(source, support), skill)
     if source == "merged":
         edits = _with_sources(edits, group)
     if run.verifies:

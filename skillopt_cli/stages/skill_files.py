@@ -6,6 +6,7 @@ are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TypeVar
@@ -13,7 +14,7 @@ from typing import TypeVar
 from pydantic import Field, create_model
 
 from skillopt_cli.core.companion_files import SKILL_FILE
-from skillopt_cli.core.edits import Edit, Source
+from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.stages.answer_schemas import Contract, Editing, ProposedEdit, Text
 from skillopt_cli.stages.ask import Question
@@ -28,9 +29,12 @@ class FiledEdit(ProposedEdit):
 
     file: Text = Field("", description=f"path of the file to change; empty for {SKILL_FILE}")
 
-    def edit(self, source: Source) -> Edit:
-        """The edit as a value of the core."""
-        return replace(super().edit(source), file="" if self.file == SKILL_FILE else self.file)
+
+def of_files(edits: Sequence[Edit], skill: SkillDocument) -> tuple[Edit, ...]:
+    """The edits as they are meant for this skill: where it is one file, they are all of that."""
+    if skill.folder is not None:
+        return tuple(edits)
+    return tuple(replace(edit, file="") for edit in edits)
 
 
 def asking_for_files(question: Question[C], skill: SkillDocument) -> Question[C]:

@@ -18,7 +18,8 @@ from collections import Counter
 from typing import TextIO, assert_never
 
 from skillopt_cli.core import events as ev
-from skillopt_cli.core.edits import CHANGED, state_words
+from skillopt_cli.core.edit_counts import states_words
+from skillopt_cli.core.edits import CHANGED
 from skillopt_cli.runlog.event_groups import (
     CallFact,
     ControlFact,
@@ -253,8 +254,7 @@ def _outcome_lines(event: ev.CandidateMade) -> Lines:
     if set(states) <= set(CHANGED):
         return ()
     applied = sum(outcome.changed for outcome in event.outcomes)
-    others = [(state_words(state), n) for state, n in states.items() if state not in CHANGED]
-    rest = ", ".join(f"{n} {words}" for words, n in sorted(others))
+    rest = states_words({state: n for state, n in states.items() if state not in CHANGED})
     return (f"Tried {applied} of {count(states.total(), 'edit')}: {rest}",)
 
 

@@ -189,14 +189,28 @@ def test_the_agent_runs_the_script_as_it_was_trained() -> None:
     assert "file" in schema["$defs"]["FiledEdit"]["properties"]
 
 
-def test_where_only_the_text_may_be_changed_no_file_is_asked_for() -> None:
-    run = train()
+def test_where_only_the_text_may_be_changed_no_file_is_asked_for_and_the_setting_is_named() -> None:
+    propose(REPAIR, {k: v for k, v in REPAIR.items() if k != "file"})
+    ended = order("--display", "plain", "--set", "optimizer.verify=off")
+    assert ended.code == 0, ended.err
+    run = Path("outputs", "folder", "a")
     (analysis,) = asked("analyst_error")
     system, user, schema = analysis
     assert '"file"' not in system and "- `scripts/say.py`" in user
     assert list(schema["$defs"]) == ["FailurePattern", "ProposedEdit"]
-    (made,) = events(run, "candidate_made")
-    assert made["outcomes"][0]["state"] == "unmatched", "it was read as an edit of SKILL.md"
+    setting = "`env.editable` names what may be edited"
+    assert f"Note: 2 files beside SKILL.md are read-only; {setting}\n" in ended.err
+    assert f"Tried 0 of 2 edits: 2 read-only ({setting})\n" in ended.err
+    report = json.loads((run / "steps/step_0001/edit_report.json").read_text(encoding="utf-8"))
+    told = ("read_only", f"`scripts/say.py` is read-only; {setting}")
+    assert [(edit["state"], edit["reason"]) for edit in report] == [told, told]
+    (skipped,) = events(run, "step_skipped")
+    assert skipped["reason"] == f"2 edits chosen, 0 applied: 2 read-only ({setting})"
+
+
+def test_files_that_stay_as_they_are_by_the_setting_are_not_told_of() -> None:
+    ended = order("--display", "plain", *EDITABLE)
+    assert ended.code == 0 and "read-only" not in ended.err
 
 
 def test_a_script_that_cannot_be_parsed_never_reaches_the_gate() -> None:
@@ -324,7 +338,7 @@ def test_a_skill_whose_text_may_not_be_changed_learns_by_its_script() -> None:
     propose({"op": "append", "content": "- Shout.", "support": 3}, REPAIR)
     run = train("--set", 'env.editable=["scripts/*.py"]', *without)
     (made,) = events(run, "candidate_made")
-    assert [o["state"] for o in made["outcomes"]] == ["protected", "applied"]
+    assert [o["state"] for o in made["outcomes"]] == ["read_only", "applied"]
     assert (run / "best_skill" / "SKILL.md").read_text(encoding="utf-8") == SKILL
 
 

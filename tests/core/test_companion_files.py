@@ -104,7 +104,11 @@ def test_edits_change_the_file_they_name_each_after_the_ones_before() -> None:
 @pytest.mark.parametrize(
     ("edit", "state", "reason"),
     [
-        (Edit("append", "x", file="logo.png"), "protected", "`logo.png` is read-only"),
+        (
+            Edit("append", "x", file="logo.png"),
+            "read_only",
+            "`logo.png` is read-only; `env.editable`",
+        ),
         (Edit("append", "x", file="a.md"), "invalid", "no file `a.md`"),
         (Edit("append", "x", file="scripts"), "invalid", "no file `scripts`"),
         (Edit("append", "x", file="scripts/run.py/a"), "invalid", "no file"),
@@ -141,7 +145,32 @@ def test_a_skill_that_is_one_file_has_no_others() -> None:
 def test_a_text_that_may_not_be_changed_is_not() -> None:
     locked = replace(SKILL, folder=replace(FOLDER, editable=("scripts/*",)))
     (outcome,) = apply_edits(locked, [Edit("append", "- two")]).outcomes
-    assert (outcome.state, outcome.reason) == ("protected", "`SKILL.md` is read-only")
+    assert (outcome.state, outcome.reason) == (
+        "read_only",
+        "`SKILL.md` is read-only; `env.editable` names what may be edited",
+    )
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Edit("append", "print(3)", file="scripts/run.py"),
+        Edit("append", "print(3)", file="./scripts/run.py"),
+        Edit("replace", "print(2)", "print(1)", file="scripts/run.py"),
+        Edit("replace", "print(2)", "of no file", file="scripts/run.py"),
+        Edit("replace", "print(2)", "print(1)"),
+        Edit("insert_after", "print(2)", "print(1)"),
+        Edit("delete", "", "print(1)"),
+    ],
+)
+def test_an_edit_meant_for_a_read_only_file_names_the_setting(edit: Edit) -> None:
+    locked = replace(SKILL, folder=replace(FOLDER, editable=("SKILL.md",)))
+    made = apply_edits(locked, [edit], append_unmatched=True)
+    (outcome,) = made.outcomes
+    assert made.skill == locked and outcome.state == "read_only"
+    assert outcome.reason == (
+        "`scripts/run.py` is read-only; `env.editable` names what may be edited"
+    )
 
 
 def test_a_new_file_is_made_where_a_glob_says_so() -> None:

@@ -39,6 +39,8 @@ class RunStarted:
         skill: where the skill lies that an evaluation measures, "" for an empty one; None in a
             training, and in logs of versions that did not record it.
         skill_title: its first line.
+        read_only: files beside SKILL.md that a training may not edit, since `env.editable` is not
+            set; 0 where no edit could name them.
     """
 
     run_id: str
@@ -58,6 +60,7 @@ class RunStarted:
     judge: str = ""
     skill: str | None = None
     skill_title: str = ""
+    read_only: int = 0
     kind: Literal["run_started"] = "run_started"
 
 

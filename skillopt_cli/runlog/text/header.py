@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skillopt_cli.core.companion_files import EDITABLE_WORDS, SKILL_FILE
 from skillopt_cli.core.events import RunStarted
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.statistics import SMALL, luck_words
@@ -46,6 +47,11 @@ def start_notes(run: RunStarted) -> Iterator[str]:
     """What to know before reading the scores of a run."""
     if run.benchmark == OWN_TASKS and (note := simulated_note(run)):
         yield note
+    if n := run.read_only:
+        yield (
+            f"{count(n, 'file')} beside {SKILL_FILE} {'is' if n == 1 else 'are'} read-only;"
+            f" {EDITABLE_WORDS}"
+        )
     if note := luck_note(run):
         yield note
 
