@@ -74,6 +74,9 @@ class RunSection(SettingsSection):
     """Cache that runs share, on any machines: a folder, that of a run too, or s3://BUCKET/PREFIX."""
     shared_with: Literal["owner", "group"] = "owner"
     """Who may read run folder, shared cache and recording: you alone (owner), or your group."""
+    preflight: bool = True
+    """Before a run begins, ask each model for one word, and have a program attempt a task of one
+    line; false leaves that out."""
     require_improvement: Annotated[
         bool, Setting(order=22, brief="Exit with 10 when nothing beat the seed.")
     ] = False

@@ -60,10 +60,12 @@ async def check_judges(chat: ChatBackend, benchmark: Judged, tasks: Sequence[Tas
 
 
 BY_HAND = (
-    "run the program by hand, with a question on its standard input, and with the skill where"
-    " `model.command.skill_file` puts it"
+    "run the program by hand in an empty folder, with a question on its standard input, and with"
+    " the skill where `model.command.skill_file` puts it"
 )
 """What to do about a program that fails."""
+_LEFT_OUT = "leave this question out with `run.preflight=false` if it is only this one"
+"""What to do where a question is refused that no task is like."""
 
 
 async def check_attempts(agent: AgentBackend, seed: SkillDocument, executor: Executor) -> None:
@@ -76,7 +78,7 @@ async def check_attempts(agent: AgentBackend, seed: SkillDocument, executor: Exe
     if made.ending == "broken":
         raise BackendUnusable(
             f"the target {agent.name} fails at a one-line task: {made.error}",
-            BY_HAND,
+            f"{BY_HAND}; {_LEFT_OUT} that fails",
         )
 
 
@@ -100,11 +102,10 @@ def _first_case(benchmark: Judged, tasks: Sequence[Task]) -> Case | None:
 
 
 def _unusable(role: Role, error: SkillOptError) -> BackendUnusable:
-    said = (
-        "refuses a one-line request"
-        if isinstance(error, RequestRefused)
-        else "gives no verdict"
-        if role == "judge"
-        else "does not answer"
-    )
+    if isinstance(error, RequestRefused):
+        hint = "; ".join(filter(None, (error.hint, f"{_LEFT_OUT} that is refused")))
+        return BackendUnusable(
+            f"the {role} model refuses a one-line request: {error.message}", hint
+        )
+    said = "gives no verdict" if role == "judge" else "does not answer"
     return BackendUnusable(f"the {role} model {said}: {error.message}", error.hint)

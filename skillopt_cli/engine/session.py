@@ -242,8 +242,9 @@ async def _opened(session: Session) -> AsyncIterator[Run]:
                 await stack.enter_async_context(run.overlap)
             for chat in session.chats.values():
                 await stack.enter_async_context(lifetime(chat))
-            async with session.budget.within():
-                await _check_models(session)
+            if run.config.run.preflight:
+                async with session.budget.within():
+                    await _check_models(session)
             yield run
     except BudgetExhausted as reached:
         error = told(run, reached, session.started, resumable=session.resumable)

@@ -176,7 +176,7 @@ class Forecast:
     Attributes:
         steps: of the run, if they are reached, each with the epoch's end that follows it.
         reached: how likely each of them is.
-        models: preflight calls, one per role with a model.
+        models: preflight calls, one per role with a model; 0 without a preflight.
         attempt: how many calls an attempt makes.
         pruning: of the best skill, before the test.
     """

@@ -86,6 +86,25 @@ def test_a_command_that_always_fails_ends_a_run_before_it_begins(verb: tuple[str
     assert "fails at a one-line task: it ended with code 3: no license" in ended.error
 
 
+def test_an_agent_that_refuses_so_short_a_question_is_trained_without_it() -> None:
+    # It wants the context that every task of the benchmark has.
+    picky = program("grep -q '## Context' || exit 3; echo '<answer>x</answer>'")
+    settings = (f"model.command.argv={picky}", "run.executor=local", "model.retry.max_attempts=1")
+    order = [word for text in settings for word in ("--set", text)]
+    ended = refused(4, "train", "searchqa", *SMALLEST, *COMMAND, *order)
+    assert "fails at a one-line task: it ended with code 3" in ended.error
+    assert "`--set run.preflight=false` if it is only this one that fails" in ended.hint
+    trained = skillopt(
+        "train", "searchqa", *SMALLEST, *COMMAND, *order, "--set", "run.preflight=false"
+    )
+    assert trained.code == 0, trained.err
+    assert "Preflight" not in trained.err and "Baseline: val score 0.00" in trained.err
+    planned = skillopt(
+        "plan", "searchqa", *SMALLEST, *COMMAND, *order, "--set", "run.preflight=false", "--json"
+    )
+    assert planned.json["preflight_calls"] == 0
+
+
 def test_a_command_made_for_a_skill_file_has_it_in_the_first_check() -> None:
     picky = program('test -s "$1" && echo "<answer>x</answer>"')
     settings = (
