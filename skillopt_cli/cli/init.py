@@ -19,6 +19,7 @@ from skillopt_cli.cli.run_flags import EVERY, FILES, with_run_flags
 from skillopt_cli.compose.benchmark import open_benchmark
 from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.own_tasks import inferred_line, inferred_reason
+from skillopt_cli.compose.script_paths import ARGV
 from skillopt_cli.compose.seed_skill import read_skill
 from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.config.declarations import declared
@@ -185,6 +186,12 @@ def _config_text(settled: Resolved, folder: Path) -> str:
 
 def _placed(key: str, value: Any, folder: Path) -> Any:
     """A value, as a path from the folder where it is a path."""
+    if key == ARGV:
+        # A script is made absolute when it is read; the project may be moved with it.
+        return [
+            relpath(word, folder) if Path(word).is_relative_to(Path.cwd()) else word
+            for word in value
+        ]
     found = declared(key)
     if found is None or not found.setting.path or not value:
         return value

@@ -19,6 +19,7 @@ from skillopt_cli.compose.endpoints import (
 from skillopt_cli.compose.flags import flag_layers
 from skillopt_cli.compose.own_tasks import argument_layers, inferred_layers
 from skillopt_cli.compose.privilege import Privilege
+from skillopt_cli.compose.script_paths import with_script_paths
 from skillopt_cli.compose.secrets import known_secrets, refuse_keys
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.files import benchmark_layers, file_layers, preset_layers
@@ -125,7 +126,7 @@ def settle(overrides: Overrides, environment: Mapping[str, str]) -> Resolved:
     # Before the others, so that a flag for one role wins over one for all that a backend plays.
     layers = [*backend_flag_layers(overrides.backend_flags, specs), *layers]
     layers += provider_layers(draft, environment, specs)
-    settled = resolve(layers)
+    settled = with_script_paths(resolve(layers))
     refuse_keys(settled, environment)
     _check_seed(settled)
     for tracker in settled.config.run.trackers:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import pwd
+import shlex
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -19,7 +21,7 @@ from skillopt_cli.compose.run_privileges import run_privileges
 from skillopt_cli.compose.settings import Overrides, acting_roles
 from skillopt_cli.config.environment import user_folder
 from skillopt_cli.config.layers import Resolved
-from skillopt_cli.core.errors import NotTrusted
+from skillopt_cli.core.errors import BackendUnusable, NotTrusted
 from skillopt_cli.permissions import FOLDER_MODES, make_folder, open_file
 
 FOLDER = "trusted"
@@ -64,12 +66,30 @@ def require_consent(
 
     Raises:
         NotTrusted: a file asks for something, and there is no consent.
+        BackendUnusable: it asks for a program that does not exist.
     """
     asked = required(overrides, resolved, environment, replayed=replayed)
     lacking = unapproved(asked)
+    _require_programs(lacking, environment)
     if not overrides.consent(resolved.config, asked, lacking) and lacking and not overrides.trust:
         raise refusal(lacking)
     agree(asked)
+
+
+def _require_programs(lacking: Sequence[Privilege], environment: Mapping[str, str]) -> None:
+    """Refuse to ask for consent to a program that does not exist.
+
+    Raises:
+        BackendUnusable: there is no such program.
+    """
+    for one in lacking:
+        name = shlex.split(one.what)[0] if one.kind == "program" else ""
+        if name and shutil.which(name, path=environment.get("PATH", os.defpath)) is None:
+            raise BackendUnusable(
+                f"there is no program `{name}`, which {one.setting} names",
+                f"correct it in {_file_name(one)}; a relative path counts from the file's folder,"
+                " else from the working folder",
+            )
 
 
 def agree(asked: Sequence[Privilege]) -> None:

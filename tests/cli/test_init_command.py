@@ -151,3 +151,20 @@ def test_the_end_of_the_input_ends_the_questions() -> None:
     code, screen = on_a_terminal("\x04", "init")
     assert code == 130, screen
     assert "no answer: the input ended" in screen
+
+
+def test_an_agent_of_the_project_is_found_from_any_folder() -> None:
+    tickets()
+    Path("agent.py").write_text("print('billing')", encoding="utf-8")
+    agent = ("--target-backend", "command", "--set", 'model.command.argv=["python3", "agent.py"]')
+    made = skillopt("init", "tickets.csv", *agent)
+    assert made.code == 0, made.err
+    model = config("tickets-skill")["model"]
+    assert model["command"] == {"argv": ["python3", "../agent.py"]}
+    found = Path("agent.py").absolute()
+    Path("elsewhere").mkdir()
+    with chdir("elsewhere"):
+        asked = ("--config", "../tickets-skill/config.yaml", "--optimizer-backend", "simulated")
+        ended = skillopt("train", *asked, *TINY, "--trust", PATH=os.environ["PATH"])
+    assert ended.code == 0, ended.err
+    assert f"Programs: python3 {found} (model.command.argv in " in ended.err

@@ -300,3 +300,13 @@ def _until(terminal: int, sign: bytes) -> str:
     while sign not in shown:
         shown += os.read(terminal, 4096)
     return shown.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("named", ["./gone", "gone", "/no/such/program"])
+def test_a_program_that_does_not_exist_is_no_matter_of_consent(named: str) -> None:
+    text = f"model: {{target: {{backend: command}}, command: {{argv: [{named}]}}}}"
+    Path("lost.yaml").write_text(text, encoding="utf-8")
+    asked = ("--config", "lost.yaml", "--optimizer-backend", "simulated")
+    ended = refused(4, "train", "searchqa", *SMALLEST, *asked, PATH=os.environ["PATH"])
+    assert f"{named.removeprefix('.')}`, which model.command.argv names" in ended.error
+    assert "correct it in lost.yaml" in ended.hint and "--trust" not in ended.err

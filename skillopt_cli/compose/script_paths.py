@@ -1,0 +1,76 @@
+"""Scripts in `model.command.argv`: their relative paths become absolute.
+
+Attempts run in folders of their own, where a relative path would lead nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os.path import normpath, relpath
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from skillopt_cli.config.layers import Resolved
+
+_SECTION = "command"
+ARGV = f"model.{_SECTION}.argv"
+_SCRIPTS = frozenset((
+    ".py",
+    ".sh",
+    ".bash",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".ts",
+    ".rb",
+    ".pl",
+    ".php",
+    ".r",
+    ".lua",
+))
+"""Suffixes of scripts. Other arguments may name what an attempt finds or makes in its folder."""
+
+
+def with_script_paths(settled: Resolved) -> Resolved:
+    """The configuration with absolute paths of the program and of the scripts it is given.
+
+    A relative one counts from the folder of the file that sets it, else from the working folder,
+    and stays as it is where neither has it, or where the skill puts it into the attempt's folder.
+    """
+    model = settled.config.model
+    section = (model.model_extra or {}).get(_SECTION)
+    if not isinstance(section, BaseModel):
+        return settled
+    given: Sequence[str] = getattr(section, "argv", ())
+    file = settled.files.get(ARGV)
+    folders = [*([file.parent] if file else []), Path.cwd()]
+    skill = settled.config.env.skill_init
+    beside = Path(getattr(section, "skill_file", "")).parent
+    argv = tuple(
+        word
+        if skill and _of_skill(word, Path(skill), beside)
+        else _absolute(word, folders, program=place == 0)
+        for place, word in enumerate(given)
+    )
+    if argv == given:
+        return settled
+    update = {_SECTION: section.model_copy(update={"argv": argv})}
+    config = settled.config.model_copy(update={"model": model.model_copy(update=update)})
+    return replace(settled, config=config)
+
+
+def _of_skill(word: str, skill: Path, beside: Path) -> bool:
+    """Whether a word is the path, in an attempt's folder, of a file that the skill puts there."""
+    path = relpath(word, beside) if word and "\0" not in word else ".."
+    return not path.startswith("..") and (skill / path).is_file()
+
+
+def _absolute(word: str, folders: Sequence[Path], *, program: bool) -> str:
+    """A word of a command; as an absolute path where it is that of a program or a script."""
+    named = "/" in word if program else Path(word).suffix.lower() in _SCRIPTS
+    if not named or word.startswith(("/", "~", "-", "{", "$")) or "\0" in word:
+        return word
+    found = next((path for folder in folders if (path := folder / word).is_file()), None)
+    return normpath(found) if found else word
