@@ -32,7 +32,7 @@ _READABLE = 0o444
 _IGNORED = re.compile(
     r"\.git|\.hg|\.svn|\.DS_Store|__pycache__|.*\.py[co]"
     # Backups and notes that `diff-skills --apply` and `--undo` write beside a skill.
-    r"|.*\.\d{8}T\d{6}Z(?:-\d+)?\.(?:bak|undone|added)"
+    r"|.*\.\d{8}T\d{6}Z(?:-\d+)?(?:\.[0-9a-f]{12})?\.(?:bak|undone|added)"
 )
 
 _MARKS = (

@@ -92,6 +92,8 @@ def test_what_others_leave_there_is_passed_over(home: Path) -> None:
         "scripts/__pycache__/x.pyc",
         ".DS_Store",
         "SKILL.md.20260131T103000Z.bak",
+        "SKILL.md.20260131T103000Z-2.0123456789ab.bak",
+        "SKILL.md.20260131T103000Z.undone",
     ):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).touch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -13,11 +14,18 @@ from pathlib import Path
 from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.core.front_matter import agent_metadata
 from skillopt_cli.core.skill import FRONT_MATTER, SkillDocument
-from skillopt_cli.safe_files import open_regular
-from skillopt_cli.skill_folder import read_skill_text
+from skillopt_cli.safe_files import open_regular, read_regular
+from skillopt_cli.skill_folder import MOST_BYTES, read_skill_text
 from skillopt_cli.store.files import replace_text
 
-_BACKUP = re.compile(r"\.(\d{8}T\d{6}Z)(?:-(\d+))?\.bak\Z")
+_BACKUP = re.compile(r"\.(\d{8}T\d{6}Z)(?:-(\d+))?(?:\.([0-9a-f]{12}))?\.bak\Z")
+"""What follows a file's name in that of its backup: moment, number within it, and the digest of
+what was written in its place, which earlier versions left out."""
+NOTHING_TO_UNDO = (
+    "each `--apply` is undone once, and nothing is left to undo;"
+    " `skillopt diff-skills RUN --apply {}` writes the best skill of a run and keeps a backup"
+)
+"""What to do where there is no backup; lacks the target."""
 MOMENT = "%Y%m%dT%H%M%SZ"
 """How the names of backups write a moment."""
 
@@ -54,7 +62,10 @@ def apply_to_file(change: FileChange, now: datetime) -> Path | None:
     if text is None:
         return None
     target = _existing(change.target)
-    backup = _copy(target, now, "bak")
+    moment = now.strftime(MOMENT)
+    known = [one.number for one in _backups(target) if one.moment == moment]
+    written = _short_digest(text.encode(errors="backslashreplace"))
+    backup = _copy(target, now, f"{written}.bak", max(known, default=0) + 1)
     _replace(target, text)
     return backup
 
@@ -95,11 +106,13 @@ def applied_text(held: str, text: str, *, with_front_matter: bool) -> str:
     return front + SkillDocument(body).shipped(held[len(front) :])
 
 
-def undo(target: Path, now: datetime) -> tuple[Path, Path]:
-    """Restore the newest backup, which is used up, and keep the text it replaces beside it.
+def undo(target: Path, now: datetime) -> tuple[Path, Path | None]:
+    """Restore the newest backup, which is used up.
+
+    A text that changed since `apply_to_file` wrote it is kept beside the file.
 
     Returns:
-        The backup, and where the replaced text is now.
+        The backup, and where the replaced text is now; None where it is as it was written.
 
     Raises:
         UsageError: there is no such file, or no backup of it.
@@ -108,35 +121,55 @@ def undo(target: Path, now: datetime) -> tuple[Path, Path]:
     real = _existing(target)
     newest = newest_backup(real)
     if newest is None:
-        raise UsageError(
-            f"there is no backup of {target}", "`skillopt diff-skills A B --apply` makes one"
-        )
-    _, backup = newest
-    kept = _copy(real, now, "undone")
+        raise UsageError(f"there is no backup of {target}", NOTHING_TO_UNDO.format(target))
     try:
-        backup.replace(real)
+        as_written = newest.written == _short_digest(read_regular(real, MOST_BYTES))
+        kept = None if as_written else _copy(real, now, "undone")
+        newest.path.replace(real)
     except OSError as error:
         raise DataError(f"{target} cannot be written: {error.strerror or error}") from error
-    return backup, kept
+    return newest.path, kept
 
 
-def newest_backup(target: Path) -> tuple[str, Path] | None:
-    """The newest backup of a file and the moment it was made, None where there is none."""
-    moment, _, path = max(_backups(target), default=("", 0, None))
-    return None if path is None else (moment, path)
+@dataclass(frozen=True, slots=True, order=True)
+class Backup:
+    """A backup of a file.
+
+    Attributes:
+        moment: when it was made, as `MOMENT`.
+        number: its place among those of the same moment, from 1.
+        written: digest of the text that was written in its place; "" where that is unknown.
+    """
+
+    moment: str
+    number: int
+    path: Path
+    written: str
 
 
-def _backups(target: Path) -> Iterator[tuple[str, int, Path]]:
+def newest_backup(target: Path) -> Backup | None:
+    """The newest backup of a file, None where there is none."""
+    return max(_backups(target), default=None)
+
+
+def _backups(target: Path) -> Iterator[Backup]:
     for path in target.parent.iterdir():
         found = _BACKUP.match(path.name[len(target.name) :])
         if path.name.startswith(target.name) and found and path.is_file():
-            yield found.group(1), int(found.group(2) or 1), path
+            yield Backup(found[1], int(found[2] or 1), path, found[3] or "")
 
 
-def _copy(target: Path, now: datetime, ending: str) -> Path:
-    """A copy of the file beside it, named for the moment; an existing one is never written over."""
+def _short_digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:12]
+
+
+def _copy(target: Path, now: datetime, ending: str, number: int = 1) -> Path:
+    """A copy of the file beside it, named for the moment; an existing one is never written over.
+
+    Args:
+        number: the first to try in its name.
+    """
     stamp = now.strftime(MOMENT)
-    number = 1
     while True:
         again = f"-{number}" if number > 1 else ""
         path = target.with_name(f"{target.name}.{stamp}{again}.{ending}")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from skillopt_cli.apply_skill.file import (
     MOMENT,
+    NOTHING_TO_UNDO,
     FileChange,
     apply_to_file,
     changed_text,
@@ -90,12 +91,12 @@ class Undone:
     """What undoing the last apply did.
 
     Attributes:
-        restored: by file, its backup and where the replaced text is now.
+        restored: by file, its backup and where the replaced text is now, as of `undo`.
         removed: files that the apply had added.
         kept: such files that changed since, which stay.
     """
 
-    restored: Mapping[Path, tuple[Path, Path]]
+    restored: Mapping[Path, tuple[Path, Path | None]]
     removed: tuple[Path, ...] = ()
     kept: tuple[Path, ...] = ()
 
@@ -110,18 +111,16 @@ def undo_folder(target: Path, now: datetime) -> Undone:
     files = [path for path in sorted(target.rglob("*")) if path.is_file()]
     found = {path: newest for path in files if (newest := newest_backup(path)) is not None}
     notes = {note: match for note in files if (match := _ADDED.fullmatch(note.name))}
-    moments = [moment for moment, _ in found.values()] + [m.group(2) for m in notes.values()]
+    moments = [one.moment for one in found.values()] + [m.group(2) for m in notes.values()]
     if not moments:
-        raise UsageError(
-            f"there is no backup in {target}", "`skillopt diff-skills A B --apply` makes them"
-        )
+        raise UsageError(f"there is no backup in {target}", NOTHING_TO_UNDO.format(target))
     last = max(moments)
     added = [note for note, match in notes.items() if match.group(2) == last]
     try:
         removed, kept = _without_added(added)
     except OSError as error:
         raise DataError(f"{target} cannot be written: {error.strerror or error}") from error
-    restored = {path: undo(path, now) for path, (moment, _) in found.items() if moment == last}
+    restored = {path: undo(path, now) for path, one in found.items() if one.moment == last}
     return Undone(restored, removed, kept)
 
 

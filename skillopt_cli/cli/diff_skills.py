@@ -218,7 +218,7 @@ def _undo(target: Path, *, json: bool) -> None:
     undone = undo_folder(target, now) if folder else Undone({target: undo(target, now)})
     if json:
         told = [
-            {"target": str(path), "restored": str(backup), "kept": str(kept)}
+            {"target": str(path), "restored": str(backup), "kept": str(kept) if kept else None}
             for path, (backup, kept) in undone.restored.items()
         ]
         added = {
@@ -228,7 +228,8 @@ def _undo(target: Path, *, json: bool) -> None:
         show_json({"target": str(target), "files": told, **added} if folder else told[0])
         return
     for path, (backup, kept) in undone.restored.items():
-        typer.echo(f"{path}: restored from {backup.name}; the text it replaced is in {kept}")
+        changed = f"; it had changed since --apply, and that text is in {kept}" if kept else ""
+        typer.echo(f"{path}: restored from {backup.name}{changed}")
     for path in undone.removed:
         typer.echo(f"{path}: removed, as --apply had added it")
     for path in undone.kept:

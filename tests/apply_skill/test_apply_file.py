@@ -30,7 +30,7 @@ def target(tmp_path: Path) -> Path:
 def test_the_text_is_written_below_the_files_own_front_matter(target: Path) -> None:
     backup = apply_to_file(FileChange(target, BETTER, SEED), NOW)
     assert target.read_text(encoding="utf-8") == FRONT + BETTER
-    assert backup == target.with_name("SKILL.md.20260131T103000Z.bak")
+    assert backup is not None and backup.name.startswith("SKILL.md.20260131T103000Z.")
     assert backup.read_text() == FRONT + SEED
     assert sorted(p.name for p in target.parent.iterdir()) == [target.name, backup.name]
 
@@ -84,8 +84,29 @@ def test_undo_keeps_what_it_replaces(target: Path) -> None:
     target.write_text("edited since\n", encoding="utf-8")
     backup, kept = undo(target, NOW)
     assert target.read_text(encoding="utf-8") == FRONT + SEED
-    assert kept.read_text() == "edited since\n"
+    assert kept is not None and kept.read_text() == "edited since\n"
     assert not backup.exists()
+
+
+def test_undo_leaves_nothing_behind_of_a_text_as_it_was_written(target: Path) -> None:
+    before = target.stat().st_mtime
+    apply_to_file(FileChange(target, BETTER, SEED), NOW)
+    assert undo(target, NOW)[1] is None
+    assert list(target.parent.iterdir()) == [target]
+    assert (target.read_text(encoding="utf-8"), target.stat().st_mtime) == (FRONT + SEED, before)
+    with pytest.raises(UsageError) as caught:
+        undo(target, NOW)
+    assert "nothing is left to undo" in caught.value.hint
+    assert f"`skillopt diff-skills RUN --apply {target}` writes" in caught.value.hint
+
+
+def test_a_backup_of_an_earlier_version_is_restored_and_what_it_replaces_is_kept(
+    target: Path,
+) -> None:
+    target.with_name("SKILL.md.20260131T103000Z-2.bak").write_text("old\n", encoding="utf-8")
+    _, kept = undo(target, NOW)
+    assert target.read_text(encoding="utf-8") == "old\n"
+    assert kept is not None and kept.read_text(encoding="utf-8") == FRONT + SEED
 
 
 def test_a_link_stays_a_link_and_the_mode_stays(target: Path, tmp_path: Path) -> None:

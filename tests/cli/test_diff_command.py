@@ -120,10 +120,19 @@ def test_a_skill_is_written_over_a_file_and_back(run: Path) -> None:
     assert text(backup) == front + seed
     ended = skillopt("diff-skills", "--undo", "SKILL.md")
     assert ended.code == 0
-    assert ended.out.startswith("SKILL.md: restored from ")
+    assert ended.out == f"SKILL.md: restored from {backup}\n"
     assert text("SKILL.md") == front + seed
+    assert not list(Path().glob("SKILL.md.*"))
+    again = refused(2, "diff-skills", "--undo", "SKILL.md")
+    assert "there is no backup of SKILL.md" in again.error
+    assert "nothing is left to undo" in again.hint
+
+    skillopt("diff-skills", f"{run}:seed", run, "--apply", "SKILL.md")
+    Path("SKILL.md").write_text("# Mine since\n", encoding="utf-8")
+    ended = skillopt("diff-skills", "--undo", "SKILL.md")
     (kept,) = Path().glob("SKILL.md.*.undone")
-    assert text(kept) == front + best
+    assert ended.out.endswith(f"; it had changed since --apply, and that text is in {kept}\n")
+    assert text(kept) == "# Mine since\n"
 
 
 def test_a_file_that_is_not_the_seed_any_more_is_refused(run: Path) -> None:
