@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from skillopt_cli.config.section import LocalPath, Setting, SettingsSection
 from skillopt_cli.config.validation_messages import clash
 
-_RATIO = re.compile(r"[1-9][0-9]*(?::[1-9][0-9]*){2}(?: by label)?\Z")
+_RATIO = re.compile(r"[1-9][0-9]*(?::[1-9][0-9]*){2}(?: by (?:label|kind))?\Z")
 
 
 class EnvConfig(SettingsSection):
@@ -69,7 +69,8 @@ class EnvConfig(SettingsSection):
     ] = ""
     """One task file to be cut into splits by split_ratio."""
     split_ratio: str = "2:1:7"
-    """Train : selection : test; `2:1:7 by label` gives each its share of every label."""
+    """Train : selection : test; `2:1:7 by label` gives each its share of every label,
+    `2:1:7 by kind` of every kind of task."""
     split_seed: int = 42
     """Seed of the ratio split; membership depends on it and the task ids only."""
     data_root: Annotated[LocalPath, Setting(path=True, free_on_resume=True)] = "data"

@@ -79,6 +79,30 @@ def test_the_scorer_follows_from_the_answers(tmp_path: Path, kind: str) -> None:
     assert sum(len(benchmark.tasks(split)) for split in SPLITS) == 12
 
 
+@pytest.mark.parametrize(
+    ("kinds", "offered"),
+    [
+        (["sum", "count", "sum"], 2),
+        (["sum", None], 0),
+        (["sum"], 0),
+        ([None], 0),
+        ([f"k{n}" for n in range(12)], 0),
+    ],
+)
+def test_a_split_by_kind_is_offered_where_kinds_recur(
+    tmp_path: Path, kinds: list[str | None], offered: int
+) -> None:
+    records = [
+        {"question": text, "answer": f"Hall {n}", "kind": kinds[n % len(kinds)]}
+        for n, text in enumerate(bodies(12))
+    ]
+    path = write_lines(tmp_path / "t.jsonl", records)
+    assert SPEC.infer is not None
+    found = SPEC.infer(BenchmarkRequest(data_path=path))["split_ratio"]
+    told = f"; `2:1:1 by kind` gives each split its share of {offered} kinds" if offered else ""
+    assert (found.value, found.why) == ("2:1:1", f"12 tasks, half to train on{told}")
+
+
 def test_choices_and_patterns_are_their_own_scorers(tmp_path: Path) -> None:
     record = {"question": "Which?", "choices": ["red", "blue"], "answer": "A"}
     assert inferred(write_lines(tmp_path / "c.jsonl", [record]))["scorer"] == "choice"

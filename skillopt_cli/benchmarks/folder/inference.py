@@ -20,7 +20,7 @@ from skillopt_cli.benchmarks.folder.options import FolderOptions
 from skillopt_cli.benchmarks.folder.tasks import ANSWER_KEYS, PROMPT_KEYS, references, uniform
 from skillopt_cli.benchmarks.kit.json_fields import read_object
 from skillopt_cli.benchmarks.kit.options import read_options
-from skillopt_cli.benchmarks.kit.ratio import BY_LABEL
+from skillopt_cli.benchmarks.kit.ratio import BY_KIND, BY_LABEL
 from skillopt_cli.benchmarks.kit.records import Record, read_records, single_file
 from skillopt_cli.benchmarks.kit.scorers import ScorerName, make_scorer
 from skillopt_cli.benchmarks.kit.splits import split_files
@@ -39,6 +39,8 @@ LONGEST_ANSWER = 12
 _WORD = 8
 """Characters of a long word, for text that is written without spaces."""
 _MOST_FIELDS = 30
+_RECURS = 4
+"""Tasks of a kind that every split of `RATIO` can have its share of."""
 
 
 def infer(request: BenchmarkRequest) -> dict[str, Inferred]:
@@ -69,7 +71,8 @@ def infer(request: BenchmarkRequest) -> dict[str, Inferred]:
         found["scorer"] = _scorer(records, answers, labels)
     if request.split_dir is None:
         ratio = f"{RATIO}{BY_LABEL}" if labels else RATIO
-        found["split_ratio"] = Inferred(ratio, f"{count(len(records), 'task')}, half to train on")
+        half = f"{count(len(records), 'task')}, half to train on"
+        found["split_ratio"] = Inferred(ratio, half + ("" if labels else _by_kind(records)))
     scorer = request.options.get("scorer") or found["scorer"].value
     if seed := _seed_skill(prompt.name, answer.name, scorer, answers, labels):
         found["seed_skill"] = seed
@@ -83,6 +86,15 @@ def _records(request: BenchmarkRequest) -> Iterator[Record]:
         paths = [single_file(request.data_path or Path())]
     for path in paths:
         yield from read_records(path)
+
+
+def _by_kind(records: Sequence[Record]) -> str:
+    """That the splits could have equal shares of kinds, where most tasks are of one that recurs."""
+    kinds = Counter(record.kind("") for record in records)
+    recurring = [n for kind, n in kinds.items() if kind and n >= _RECURS]
+    if len(recurring) < 2 or sum(recurring) < LABELLED * len(records):
+        return ""
+    return f"; `{RATIO}{BY_KIND}` gives each split its share of {len(recurring)} kinds"
 
 
 def _answers(records: Sequence[Record], key: str) -> list[tuple[str, ...]]:

@@ -14,15 +14,17 @@ T = TypeVar("T")
 
 BY_LABEL = " by label"
 """End of a ratio whose parts are to have equal shares of every label."""
+BY_KIND = " by kind"
+"""The same, of every kind of task."""
 
 
 def parse_ratio(ratio: str) -> tuple[int, ...]:
-    """Three weights from "2:1:7" or "2:1:7 by label".
+    """Three weights from "2:1:7", "2:1:7 by label" or "2:1:7 by kind".
 
     Raises:
         ConfigError: they are not three positive whole numbers.
     """
-    parts = ratio.removesuffix(BY_LABEL).split(":")
+    parts = ratio.removesuffix(BY_LABEL).removesuffix(BY_KIND).split(":")
     if len(parts) != len(SPLITS) or not all(p.isascii() and p.isdigit() and int(p) for p in parts):
         raise ConfigError(
             f"env.split_ratio `{ratio}` is not three positive whole numbers", "such as 2:1:7"

@@ -11,6 +11,7 @@ from os.path import normpath
 from pathlib import Path
 
 from skillopt_cli.benchmarks.kit.ratio import (
+    BY_KIND,
     BY_LABEL,
     hash_order,
     label_order,
@@ -230,8 +231,9 @@ def _from_file(request: BenchmarkRequest, form: TaskFormat) -> Splits:
             f"{place} holds {count(len(tasks), 'task')}, too few for train, selection and test",
             "give at least 3 tasks; below 20 selection tasks a gate can hardly tell skills apart",
         )
-    label = form.label if request.split_ratio.endswith(BY_LABEL) else None
-    cut = _cut(tasks, weights, request.split_seed, label)
+    shared: dict[str, Callable[[Task], str]] = {BY_LABEL: form.label, BY_KIND: lambda t: t.kind}
+    of = next((of for end, of in shared.items() if request.split_ratio.endswith(end)), None)
+    cut = _cut(tasks, weights, request.split_seed, of)
     _refuse_leaks(cut, form, files)
     how = f"cut {request.split_ratio}, seed {request.split_seed}"
     source = f"{shown_path(place)}{_read_how(files)} {how}"

@@ -265,6 +265,21 @@ def test_a_ratio_by_label_gives_each_split_its_share(tmp_path: Path, rare: int, 
         assert abs(held["rare"] - rare * share) <= 1
 
 
+@pytest.mark.parametrize("seed", [0, 42])
+def test_a_ratio_by_kind_gives_each_split_its_share(tmp_path: Path, seed: int) -> None:
+    kinds = ["plain"] * 20 + ["comma"] * 8 + ["rare"] * 2
+    path = write_lines(
+        tmp_path / "t.jsonl",
+        [{"question": f"Is {n}?", "kind": k, "answer": f"a {n}"} for n, k in enumerate(kinds)],
+    )
+    request = BenchmarkRequest(data_path=path, split_ratio="2:1:2 by kind", split_seed=seed)
+    benchmark = FolderBenchmark.open(request)
+    assert "cut 2:1:2 by kind, seed" in benchmark.source
+    for split, share in (("train", 0.4), ("selection", 0.2), ("test", 0.4)):
+        held = Counter(task.kind for task in benchmark.tasks(split))
+        assert all(abs(held[kind] - kinds.count(kind) * share) <= 1 for kind in kinds)
+
+
 def test_a_plain_ratio_cuts_as_before(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path / "t.jsonl",
