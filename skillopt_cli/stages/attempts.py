@@ -202,7 +202,8 @@ def _unscored(run: Run, task: Task, made: Attempt, reason: str) -> Trajectory:
 
 def _row(run: Run, trajectory: Trajectory) -> str:
     score, made = trajectory.score, trajectory.attempt
-    question = next((m.content for m in made.messages if m.role == "user"), "")
+    # What a target was sent may hold more: an agent's prompt begins with how to work.
+    question = run.hide(run.benchmark.brief(trajectory.task).prompt)
     return json.dumps(
         {
             "id": trajectory.task.id,

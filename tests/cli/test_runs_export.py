@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import chdir
@@ -191,6 +192,19 @@ def test_a_split_alone(places: Path) -> None:
     }
     assert not first.keys() & last.keys()
     assert {row["split"] for row in exported(places, "--split", "test")} == {"test"}
+
+
+@pytest.mark.parametrize("skill_file", ["AGENTS.md", ""])
+def test_what_was_asked_is_the_task_alone_whatever_an_agent_reads(skill_file: str) -> None:
+    rows = [{"id": f"t{i}", "question": f"Where is box {i}?", "answer": "Oslo"} for i in range(12)]
+    Path("t.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    agent = ("--target-backend", "command", "--set", "model.command.argv=echo Oslo")
+    placed = ("--set", f"model.command.skill_file={skill_file}", "--set", "run.executor=local")
+    given = ("t.jsonl", *agent, *placed, "--split", "test", "--run-id", "e")
+    ended = skillopt("eval", *given, PATH=os.environ["PATH"])
+    assert ended.code == 0, ended.err
+    asked = {row["id"]: row["question"] for row in rows}
+    assert {row["id"]: row["input"] for row in exported("e")}.items() <= asked.items()
 
 
 def test_an_evaluation_has_one_answer() -> None:
