@@ -194,7 +194,7 @@ def test_a_split_alone(places: Path) -> None:
     assert {row["split"] for row in exported(places, "--split", "test")} == {"test"}
 
 
-@pytest.mark.parametrize("skill_file", ["AGENTS.md", ""])
+@pytest.mark.parametrize("skill_file", ["AGENTS.md", "prompt"])
 def test_what_was_asked_is_the_task_alone_whatever_an_agent_reads(skill_file: str) -> None:
     rows = [{"id": f"t{i}", "question": f"Where is box {i}?", "answer": "Oslo"} for i in range(12)]
     Path("t.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")

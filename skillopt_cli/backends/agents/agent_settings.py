@@ -12,6 +12,8 @@ from skillopt_cli.config.section import Setting, SettingsSection
 
 Sandbox = Literal["read-only", "workspace-write"]
 Seconds = Annotated[float, Field(gt=0), Setting(free_on_resume=True, free_in_replay=True)]
+IN_PROMPT = "prompt"
+"""The `skill_file` of a skill that is no file; an empty text would mean "as before"."""
 SANDBOXES: tuple[Sandbox, ...] = ("read-only", "workspace-write")
 
 
@@ -57,7 +59,7 @@ class CommandConfig(SettingsSection):
     as `result` or `messages.-1.text` looks into its JSON (of several lines, the last that has it).
     """
     skill_file: str = "AGENTS.md"
-    """Where in the workspace the skill is written; empty puts it at the head of the task."""
+    """Where in the workspace the skill is written; `prompt` puts it at the head of the task."""
     variables: Annotated[tuple[str, ...], Setting(free_in_replay=True, secret=True)] = ()
     """Names of environment variables the program may see besides PATH and the language."""
     timeout: Seconds = 600.0

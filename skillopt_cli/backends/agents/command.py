@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt_cli.backends.agents.agent_settings import CommandConfig
+from skillopt_cli.backends.agents.agent_settings import IN_PROMPT, CommandConfig
 from skillopt_cli.backends.agents.program import (
     AGENT_OFFERS,
     LOOK,
@@ -183,7 +183,7 @@ def command(role: RoleSettings) -> CommandProgram:
         template=(str(path), *others),
         model="" if role.model == NAME else role.model,
         answer=options.answer,
-        skill_file=options.skill_file,
+        skill_file="" if options.skill_file == IN_PROMPT else options.skill_file,
         variables={name: role.environment[name] for name in options.variables},
         limit=options.timeout,
     )

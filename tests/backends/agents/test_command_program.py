@@ -75,7 +75,7 @@ async def test_the_skill_goes_where_it_is_wanted(tmp_path: Path) -> None:
     program = stub(tmp_path / "agent", "a", note=note)
     place = ".claude/skills/mine/SKILL.md"
     await attempt(tmp_path, settings(program, skill_file=place))
-    await attempt(tmp_path, settings(program, "{skill}", skill_file=""))
+    await attempt(tmp_path, settings(program, "{skill}", skill_file="prompt"))
     await attempt(tmp_path, settings(program), SkillDocument(""))
     filed, told, untaught = seen_by(note)
     assert filed["files"][f"work/{place}"].startswith("---\nname: skillopt-target\n")
@@ -93,7 +93,7 @@ async def test_the_files_of_a_folder_lie_beside_the_skill(tmp_path: Path) -> Non
     program = stub(tmp_path / "agent", "a", note=note)
     skill = replace(SKILL, folder=FOLDER)
     await attempt(tmp_path, settings(program, skill_file=".skills/a/SKILL.md"), skill)
-    await attempt(tmp_path, settings(program, skill_file=""), skill)
+    await attempt(tmp_path, settings(program, skill_file="prompt"), skill)
     filed, told = seen_by(note)
     assert filed["files"]["work/.skills/a/scripts/x.py"] == "x = 1\n"
     assert set(told["files"]) == {"work/AGENTS.md", "work/scripts/x.py"}
