@@ -30,7 +30,12 @@ from skillopt_cli.compose.roles import ModelContext, Models, open_models, player
 from skillopt_cli.compose.run_folder import closed_above
 from skillopt_cli.compose.schedule import caps_of, gate_rule, stage_variants, train_plan
 from skillopt_cli.compose.secrets import announced, known_secrets
-from skillopt_cli.compose.seed_skill import check_loadable, skill_notices, training_seed
+from skillopt_cli.compose.seed_skill import (
+    check_loadable,
+    files_left_out,
+    skill_notices,
+    training_seed,
+)
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.section import is_address
 from skillopt_cli.core.events import Degraded, Limits, Role, RunEvent, RunStarted
@@ -157,6 +162,7 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
             warnings=(
                 *warnings,
                 *skill_notices(skills),
+                *files_left_out(seed, _skill_file(request)),
                 *_lost_files(base),
                 *_not_shared(base),
                 *_data_warnings(benchmark),
@@ -168,6 +174,11 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
         )
         with _recording(base, recorder, run, models):
             yield session, controller
+
+
+def _skill_file(request: RunRequest) -> Path:
+    """Where the skill is read from that is trained or evaluated."""
+    return Path(request.config.env.skill_init if request.training else request.skill_from)
 
 
 def _lost_files(base: SessionBase) -> Iterator[Degraded]:

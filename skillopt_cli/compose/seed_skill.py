@@ -14,11 +14,15 @@ from skillopt_cli.core.companion_files import SKILL_FILE
 from skillopt_cli.core.control_characters import controls_told
 from skillopt_cli.core.errors import ConfigError, DataError, UsageError
 from skillopt_cli.core.events import Degraded
+from skillopt_cli.core.formatting import count
 from skillopt_cli.core.front_matter import fault_of_metadata, limits_exceeded, metadata_notice
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.ports import BackendSpec
 from skillopt_cli.skill_folder import read_companions, read_skill_text
 
+_PATH = re.compile(r"[\w.-]*[\w-](?:/[\w.-]+|\.\w[\w.-]*)+")
+"""Words of a text that may be the path of a file: with a folder or a suffix."""
+_LONGEST_PATH = 200
 _INVISIBLE = re.compile(r"[\ufeff\u200b-\u200d\u2060]")
 
 
@@ -115,6 +119,31 @@ def skill_notices(skills: Iterable[SkillDocument]) -> tuple[Degraded, ...]:
     """What is unusual about the metadata of skills, each thing once."""
     said = dict.fromkeys(metadata_notice(skill.text) for skill in skills)
     return tuple(Degraded("skill", notice) for notice in said if notice)
+
+
+def files_left_out(skill: SkillDocument, path: Path) -> tuple[Degraded, ...]:
+    """That files are left out which lie beside a SKILL.md and which it names."""
+    if skill.folder is not None or path.name != SKILL_FILE:
+        return ()
+    words = dict.fromkeys(word.rstrip(".") for word in _PATH.findall(skill.text))
+    found = [
+        word
+        for word in words
+        if len(word) <= _LONGEST_PATH
+        and word != SKILL_FILE
+        and ".." not in word.split("/")
+        and (path.parent / word).is_file()
+    ]
+    if not found:
+        return ()
+    several = len(found) > 1
+    others = f" and {count(len(found) - 1, 'more file', 'more files')}" if several else ""
+    reason = (
+        f"`{found[0]}`{others} beside {path} {'are' if several else 'is'} left out, although the"
+        f" skill names {'them' if several else 'it'}; give the folder {path.parent} instead of its"
+        f" {SKILL_FILE} to take all of it along"
+    )
+    return (Degraded("skill", reason),)
 
 
 def _shipped(benchmark: str, text: str) -> SkillDocument:

@@ -208,6 +208,24 @@ def test_where_only_the_text_may_be_changed_no_file_is_asked_for_and_the_setting
     assert skipped["reason"] == f"2 edits chosen, 0 applied: 2 read-only ({setting})"
 
 
+def test_a_skill_that_names_files_beside_it_is_told_of_its_folder() -> None:
+    left_out = (
+        "Degraded: skill: `scripts/say.py` and 1 more file beside mine/SKILL.md are left out,"
+        " although the skill names them; give the folder mine instead of its SKILL.md to take all"
+        " of it along\n"
+    )
+    given = ("--skill-init", "mine/SKILL.md", "--display", "plain", "--set", "run.preflight=false")
+    assert left_out in order(*given).err
+    Path("alone").mkdir()
+    Path("alone/SKILL.md").write_text(SKILL, encoding="utf-8")
+    Path("alone/tasks.jsonl").write_text("", encoding="utf-8")
+    alone = ("--skill-init", "alone/SKILL.md", *given[2:])
+    assert "left out" not in order(*alone, run_id="b").err
+    measured = ("--skill", "mine/SKILL.md", "--tasks", "tasks.jsonl", "--split", "train")
+    simulated = ("--set", "model.backend=simulated", "--display", "plain")
+    assert left_out in skillopt("eval", *measured, *simulated).err
+
+
 def test_files_that_stay_as_they_are_by_the_setting_are_not_told_of() -> None:
     ended = order("--display", "plain", *EDITABLE)
     assert ended.code == 0 and "read-only" not in ended.err
