@@ -33,6 +33,7 @@ from skillopt_cli.compose.secrets import announced, known_secrets
 from skillopt_cli.compose.seed_skill import (
     check_loadable,
     files_left_out,
+    read_only_files,
     skill_notices,
     training_seed,
 )
@@ -162,7 +163,7 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
             warnings=(
                 *warnings,
                 *skill_notices(skills),
-                *files_left_out(seed, _skill_file(request)),
+                *files_left_out(seed, request.skill_path),
                 *_lost_files(base),
                 *_not_shared(base),
                 *_data_warnings(benchmark),
@@ -174,11 +175,6 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
         )
         with _recording(base, recorder, run, models):
             yield session, controller
-
-
-def _skill_file(request: RunRequest) -> Path:
-    """Where the skill is read from that is trained or evaluated."""
-    return Path(request.config.env.skill_init if request.training else request.skill_from)
 
 
 def _lost_files(base: SessionBase) -> Iterator[Degraded]:
@@ -388,16 +384,8 @@ def _started(base: SessionBase, run: Run, models: Models, seed: SkillDocument) -
         judge=models.names.get("judge", ""),
         skill=request.skill_from if request.skill else None,
         skill_title=request.skill.title if request.skill else "",
-        read_only=_read_only(run, seed) if training else 0,
+        read_only=read_only_files(seed, run.config) if training and run.optimizer else 0,
     )
-
-
-def _read_only(run: Run, seed: SkillDocument) -> int:
-    """How many files beside SKILL.md the optimizer could edit, were `env.editable` set."""
-    edits_files = run.optimizer is not None and run.config.optimizer.skill_update_mode == "patch"
-    if seed.folder is None or run.config.env.editable is not None or not edits_files:
-        return 0
-    return len(seed.folder.texts)
 
 
 def _limits(config: RunConfig, training: bool) -> Limits:

@@ -61,6 +61,11 @@ class RunRequest:
         """Whether a skill is trained, rather than evaluated."""
         return self.skill is None
 
+    @property
+    def skill_path(self) -> Path:
+        """Where the skill is read from that is trained or evaluated; empty where it is no file."""
+        return Path(self.config.env.skill_init if self.training else self.skill_from)
+
     def with_observers(self, observers: Sequence[Subscriber]) -> RunRequest:
         """The request with more observers."""
         return replace(self, observers=(*self.observers, *observers))

@@ -121,6 +121,12 @@ def skill_notices(skills: Iterable[SkillDocument]) -> tuple[Degraded, ...]:
     return tuple(Degraded("skill", notice) for notice in said if notice)
 
 
+def read_only_files(seed: SkillDocument, config: RunConfig) -> int:
+    """How many files beside SKILL.md an optimizer could edit, were `env.editable` set."""
+    settable = config.env.editable is None and config.optimizer.skill_update_mode == "patch"
+    return len(seed.folder.texts) if seed.folder and settable else 0
+
+
 def files_left_out(skill: SkillDocument, path: Path) -> tuple[Degraded, ...]:
     """That files are left out which lie beside a SKILL.md and which it names."""
     if skill.folder is not None or path.name != SKILL_FILE:

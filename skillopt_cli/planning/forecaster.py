@@ -107,16 +107,10 @@ class Forecaster:
             steps=steps,
             reached=self._reached(len(steps)),
             test=test,
-            models=self._asked_before,
+            models=(1 + self.asks + bool(self.attempt.verdicts.high)) * self.config.run.preflight,
             attempt=self.attempt,
             pruning=self._pruning(),
         )
-
-    @property
-    def _asked_before(self) -> int:
-        """How many models the preflight asks."""
-        asked = 1 + self.asks + bool(self.attempt.verdicts.high)
-        return asked if self.config.run.preflight else 0
 
     @property
     def _verifies(self) -> bool:
