@@ -67,6 +67,8 @@ def _ids(value: object) -> object:
 
 
 Text = Annotated[str, BeforeValidator(_text)]
+Unasked = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else "")]
+"""A text that a model may give although it was not asked for it."""
 TaskIds = Annotated[list[Text], BeforeValidator(_ids)]
 Said = Annotated[str, Field(min_length=1), AfterValidator(_said)]
 
@@ -99,7 +101,7 @@ class ProposedEdit(Contract):
     support: int = Field(0, ge=0, description="how many of the trajectories call for this edit")
     tasks: TaskIds = Field(default_factory=list, description="ids of those tasks")
     evidence: Text = Field("", description="what was seen in them, in one sentence")
-    file: SkipJsonSchema[Text] = ""  # read where a model names one, though none was asked for
+    file: SkipJsonSchema[Unasked] = ""
 
     def edit(self, source: Source) -> Edit:
         """The edit as a value of the core."""

@@ -31,10 +31,17 @@ class FiledEdit(ProposedEdit):
 
 
 def of_files(edits: Sequence[Edit], skill: SkillDocument) -> tuple[Edit, ...]:
-    """The edits as they are meant for this skill: where it is one file, they are all of that."""
-    if skill.folder is not None:
+    """The edits as they are meant for this skill.
+
+    Where no file was asked for, the name of one counts if the skill has it.
+    """
+    folder = skill.folder
+    if folder is not None and folder.more_editable:
         return tuple(edits)
-    return tuple(replace(edit, file="") for edit in edits)
+    return tuple(
+        edit if folder and folder.file(edit.file.removeprefix("./")) else replace(edit, file="")
+        for edit in edits
+    )
 
 
 def asking_for_files(question: Question[C], skill: SkillDocument) -> Question[C]:
