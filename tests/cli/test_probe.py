@@ -184,5 +184,5 @@ def test_a_program_that_fails_is_to_be_tried_by_hand() -> None:
     ended = skillopt("doctor", "searchqa", *TINY, *program, "--probe", "--json")
     (row,) = [row for row in ended.json["checks"] if row["name"] == "target answers"]
     assert row["state"] == "failing" and "there is no SKILL.md" in row["what"]
-    assert row["fix"].startswith("run the program by hand, ")
+    assert row["fix"].startswith("run the program by hand in an empty folder, ")
     assert "`model.command.skill_file`" in row["fix"]

@@ -200,8 +200,9 @@ def test_what_was_asked_is_the_task_alone_whatever_an_agent_reads(skill_file: st
     Path("t.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     agent = ("--target-backend", "command", "--set", "model.command.argv=echo Oslo")
     placed = ("--set", f"model.command.skill_file={skill_file}", "--set", "run.executor=local")
-    given = ("t.jsonl", *agent, *placed, "--split", "test", "--run-id", "e")
-    ended = skillopt("eval", *given, PATH=os.environ["PATH"])
+    Path("skill.md").write_text("Answer in one word.\n", encoding="utf-8")
+    given = ("--skill", "skill.md", *agent, *placed, "--split", "test", "--run-id", "e")
+    ended = skillopt("eval", "t.jsonl", *given, PATH=os.environ["PATH"])
     assert ended.code == 0, ended.err
     asked = {row["id"]: row["question"] for row in rows}
     assert {row["id"]: row["input"] for row in exported("e")}.items() <= asked.items()
