@@ -123,6 +123,7 @@ def test_a_whole_step_becomes_one_record() -> None:
             "unmatched": 1,
             "ambiguous": 0,
             "protected": 0,
+            "read_only": 0,
             "no_op": 0,
             "invalid": 0,
             "over_budget": 0,
