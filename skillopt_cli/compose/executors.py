@@ -33,10 +33,9 @@ HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ")
 
 
 _NETWORKED = "its program needs the network, so it is not isolated and can read your files"
-_OWN = (
-    "its program may need the network, so it is not isolated and can read your files;"
-    " `run.executor=namespace` isolates one that needs none"
-)
+_OWN = "its program may need the network, so it is not isolated and can read your files"
+ISOLATE = "; `run.executor=namespace` isolates one that needs none"
+"""What the warning of a program of the user ends with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def open_executor(
     if wish == "local":
         return local, ()
     if wish == "auto" and player is not None and player.networked:
-        return local, (Degraded(role, _OWN if of_user(player) else _NETWORKED),)
+        return local, (Degraded(role, f"{_OWN}{ISOLATE}" if of_user(player) else _NETWORKED),)
     attempted = role == "target" and load_benchmark(config.env.name).runs_programs
     needed = attempted or (player is not None and player.runs_programs)
     support = sandbox_on(place.environment)

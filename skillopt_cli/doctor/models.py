@@ -66,7 +66,8 @@ async def check_addresses(
         if url:
             found += await check_address(url, environment)
         elif role in ready and not calls:
-            what = f"`{spec.name}` has an address of its own, which was not tried"
+            own = "a model" if spec.runs_programs else "an address"
+            what = f"`{spec.name}` has {own} of its own, which was not tried"
             found.append(warning("address", what, "add --probe to make one short call"))
     if any(_signs_in_with_azure(config, role) for role in roles):
         found += check_azure_cli(environment)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from skillopt_cli.compose.executors import ExecutorContext, of_user, open_executors, sandbox_on
+from skillopt_cli.compose.executors import (
+    ISOLATE,
+    ExecutorContext,
+    of_user,
+    open_executors,
+    sandbox_on,
+)
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.events import Degraded, Role
 from skillopt_cli.doctor.check import Check, passed, warning
@@ -39,7 +45,7 @@ def check_sandbox(
         for one in weaker:
             if one.where == role:
                 fix = _UPDATE if executor.isolates else _remedy(players[role])
-                yield warning(NAME, f"{role}: {one.reason}", fix)
+                yield warning(NAME, f"{role}: {one.reason.removesuffix(ISOLATE)}", fix)
     if not weaker:
         local = config.run.executor == "local"
         yield passed(NAME, "off by `run.executor`" if local else active(sandbox_on(environment)))

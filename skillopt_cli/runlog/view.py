@@ -216,6 +216,13 @@ class RunView:
         """Seconds of work over all processes, up to the latest fact."""
         return self.worked.seconds
 
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The roles whose spend is shown: an evaluation asks no optimizer."""
+        evaluates = self.run is not None and not self.total_steps
+        roles = self.ledger.roles
+        return tuple(r for r in roles if not (evaluates and r == "optimizer"))
+
     def spent_by(self, role: Role) -> Spent:
         """What a role's calls cost."""
         return self.ledger.by_role(role)

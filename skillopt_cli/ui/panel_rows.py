@@ -164,7 +164,7 @@ def asked_rows(view: RunView) -> Iterator[Text]:
 
 def cost_rows(view: RunView, width: int) -> Iterator[Text]:
     """What was spent, of which caps and how fast, and what went wrong."""
-    for role in view.ledger.roles:
+    for role in view.roles:
         yield line(("spent   ", "dim"), role_words(role, view.spent_by(role)))
     caps = cap_words(view)
     most = max((share for _, share in caps), default=0.0)

@@ -555,6 +555,7 @@ def test_a_program_of_the_user_may_be_isolated_where_it_needs_no_network() -> No
     flags = ("--target-backend", "command", "--set", argv)
     row = named(doctor("searchqa", *TINY, *flags), "sandbox")
     assert row["state"] == "warning"
+    assert row["what"].endswith("so it is not isolated and can read your files")
     assert row["fix"] == (
         "set `--executor namespace` if the program needs no network, else `--executor local`"
     )

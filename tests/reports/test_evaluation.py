@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from facts import begun, stamp
 
 from skillopt_cli.compose.eval_plan import write_evaluation
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import BlockTried, SkillPruned
 from skillopt_cli.reports.evaluation import evaluation_blocks, evaluation_of, pruned_blocks
 from skillopt_cli.reports.page import as_markdown
+from skillopt_cli.runlog.fold import fold
+from skillopt_cli.runlog.text.ending import spend_by_role
 
 ARM = {"chars": 61, "n_items": 12, "scored": 12, "value": 0.25, "interval": [0.09, 0.53]}
 PAIR = {
@@ -124,3 +127,9 @@ def test_pruning_is_shown_block_by_block() -> None:
     assert "| - Give digits. | item | 14 | -0.25 | 1 | 2 | kept: worse |" in text
     assert "1 of 2 blocks removed, 100 -> 85 characters, about 3 tokens less" in text
     assert as_markdown(pruned_blocks(None)) == ""
+
+
+def test_an_evaluation_shows_no_spend_of_an_optimizer() -> None:
+    view = fold(stamp([begun(total_steps=0, optimizer="none")]))
+    assert spend_by_role(view) == "target 0 calls"
+    assert spend_by_role(fold(stamp([begun()]))) == "target 0 calls; optimizer 0 calls"

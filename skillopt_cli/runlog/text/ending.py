@@ -131,7 +131,7 @@ def spend_lines(view: RunView) -> tuple[str, ...]:
 
 def spend_by_role(view: RunView) -> str:
     """What each role's calls cost and, where both cost money, all together."""
-    roles = {role: view.spent_by(role) for role in view.ledger.roles}
+    roles = {role: view.spent_by(role) for role in view.roles}
     words = "; ".join(role_words(role, spent) for role, spent in roles.items())
     several = sum(bool(spent.usd) for spent in roles.values()) > 1
     return f"{words}; in all {money_words(view.spent)}" if several else words

@@ -92,7 +92,7 @@ def overview(
         trouble=trouble_words(view),
         verdict=_verdict(view),
         money=money_words(view.spent) or "$0.00",
-        roles=[(role, spend_words(view.spent_by(role))) for role in view.ledger.roles],
+        roles=[(role, spend_words(view.spent_by(role))) for role in view.roles],
         left=duration(left) if view.ending is None and (left := view.left(time.time())) else "",
         chart=score_chart(view) if trained else None,
         curve=curve(view) if trained and len(view.steps) <= MOST_DRAWN else None,
