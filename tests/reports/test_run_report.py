@@ -408,7 +408,7 @@ def test_an_evaluation_gets_a_short_report() -> None:
         "",
         "Ending  finished",
         "  10 rollouts made, 0 saved, in 22s",
-        "  Spent: target 10 calls, 1,050 tokens, $0.005, prompt 60 % cached; optimizer 0 calls",
+        "  Spent: target 10 calls, 1,050 tokens, $0.005, prompt 60 % cached",
     ]
     (run,) = report_document([reported(facts)])["runs"]
     assert (run["kind"], run["steps"], run["best_gate_score_note"]) == ("evaluation", [], None)
