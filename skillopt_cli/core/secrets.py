@@ -27,6 +27,10 @@ _KEY_LIKE = re.compile(
     r"\b(?:sk|pk|rk)-(?=[A-Za-z_-]*\d)[\w-]{16,}|\beyJ[\w-]{8,}\.eyJ[\w-]+(?:\.[\w-]*)?", re.ASCII
 )
 """Keys and signed tokens that no variable is known to hold."""
+_NUMBERS = frozenset(
+    f"{number}{optional}" for number in ("int", "float", "bool") for optional in ("", " | None")
+)
+"""Types of fields without text, as they are written; most fields of what is searched."""
 _BITS = (8, 6)
 """Of a byte, and of a character of base64."""
 
@@ -102,7 +106,8 @@ def hidden(value: T, hide: Hide) -> T:
 
 @cache
 def _field_names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+    """The fields of a dataclass that may hold text."""
+    return tuple(field.name for field in fields(kind) if str(field.type) not in _NUMBERS)
 
 
 def _forms(value: str) -> set[str]:
