@@ -3,7 +3,8 @@
 A journal takes N attempts of a real run, one commit each. Their facts, those of a training with
 steps of a thousand attempts, take the place of the log of a small training that a cap has stopped,
 which goes on with the step after them. The first new call is timed from the start of
-`skillopt resume`.
+`skillopt resume`. Pages are timed by processor time: each one on several new servers, that have
+read the run's snapshot, and then again.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from results import keep
-from web_page import facts
+from web_page import PLACES, asked, facts, written
+from web_page import RUN as LONG
 
 from skillopt_cli.core.events import CallMade, RunFinished, Stamped
 from skillopt_cli.core.task import Task
@@ -41,8 +44,11 @@ N, STEP = 1_000_000, 500
 RECALLS = 10_000
 PROGRAM = (sys.executable, "-c", "from skillopt_cli.cli.main import main; main()")
 RUN = Path("outputs") / "searchqa" / "run"
-MOST = {"first_call": 10.0, "memory": 500.0}
-"""Seconds and megabytes."""
+MOST = {"first_call": 10.0, "memory": 500.0, "page_first_ms": 200.0}
+"""Seconds, megabytes and milliseconds."""
+Starts = tuple[dict[str, float], dict[str, float]]
+STARTS = 5
+"""Servers that are started for the first requests for their pages."""
 
 
 def main() -> None:
@@ -74,6 +80,8 @@ def measured(home: Path, attempts: int) -> dict[str, Any]:
     # In a process of its own, since what this one holds counts as memory of those it starts.
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         logged = pool.submit(fold_log, folder).result()
+    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
+        logged |= slowest_page([pool.submit(ask_pages, folder).result() for _ in range(STARTS)])
     # The run ends a few calls after its first one.
     caps = ["--max-rollouts", str(2 * attempts), "--max-calls", str(logged.pop("calls") + 40)]
     begun = time.time()
@@ -107,6 +115,27 @@ def fold_log(folder: Path) -> dict[str, Any]:
         "snapshot_written_s": round(writing, 2),
         "snapshot_read_s": round(reading, 2),
     }
+
+
+def slowest_page(starts: Sequence[Starts]) -> dict[str, Any]:
+    """The slowest page of a run, at first and then: medians, and all first times."""
+    first = {place: [start[0][place] for start in starts] for place in PLACES}
+    return {
+        "page_first_ms": max(map(median, first.values())),
+        "page_ms": max(median(start[1][place] for start in starts) for place in PLACES),
+        "page_first": first,
+    }
+
+
+def ask_pages(folder: Path) -> Starts:
+    """Milliseconds of each page of a run, at first and then."""
+    with TemporaryDirectory() as name:  # what any run takes, such as the modules
+        written(Path(name), 4, 20)
+        asked(Path(name), [f"{LONG}{place}" for place in PLACES])
+    run = f"/runs/{folder.parent.name}/{folder.name}"
+    _, first, later = asked(folder.parents[1], [f"{run}{place}" for place in PLACES])
+    at_first, then = ({k.removeprefix(run): ms for k, ms in d.items()} for d in (first, later))
+    return at_first, then
 
 
 def run_program(home: Path, argv: list[str]) -> int:

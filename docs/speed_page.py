@@ -136,6 +136,9 @@ def _store(records: Sequence[Record]) -> Iterator[str]:
         ("memory of that run", lambda r: f"{r['memory']} MB"),
     ):
         yield f"| {what} | {' | '.join(map(cell, records))} |"
+    if all("page_ms" in record for record in records):
+        pages = [f"{r['page_first_ms']:.0f} ms, {r['page_ms']:.0f} ms" for r in records]
+        yield f"| its slowest page, by processor time: at first, then | {' | '.join(pages)} |"
 
 
 def _ray(records: Sequence[Record]) -> Iterator[str]:
