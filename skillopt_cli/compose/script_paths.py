@@ -12,25 +12,11 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from skillopt_cli.backends.agents.agent_settings import is_script
 from skillopt_cli.config.layers import Resolved
 
 _SECTION = "command"
 ARGV = f"model.{_SECTION}.argv"
-_SCRIPTS = frozenset((
-    ".py",
-    ".sh",
-    ".bash",
-    ".js",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".rb",
-    ".pl",
-    ".php",
-    ".r",
-    ".lua",
-))
-"""Suffixes of scripts. Other arguments may name what an attempt finds or makes in its folder."""
 
 
 def with_script_paths(settled: Resolved) -> Resolved:
@@ -69,7 +55,7 @@ def _of_skill(word: str, skill: Path, beside: Path) -> bool:
 
 def _absolute(word: str, folders: Sequence[Path], *, program: bool) -> str:
     """A word of a command; as an absolute path where it is that of a program or a script."""
-    named = "/" in word if program else Path(word).suffix.lower() in _SCRIPTS
+    named = "/" in word if program else is_script(word)
     if not named or word.startswith(("/", "~", "-", "{", "$")) or "\0" in word:
         return word
     found = next((path for folder in folders if (path := folder / word).is_file()), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
@@ -12,9 +13,31 @@ from skillopt_cli.config.section import Setting, SettingsSection
 
 Sandbox = Literal["read-only", "workspace-write"]
 Seconds = Annotated[float, Field(gt=0), Setting(free_on_resume=True, free_in_replay=True)]
+_SCRIPTS = frozenset((
+    ".py",
+    ".sh",
+    ".bash",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".ts",
+    ".rb",
+    ".pl",
+    ".php",
+    ".r",
+    ".lua",
+))
 IN_PROMPT = "prompt"
 """The `skill_file` of a skill that is no file; an empty text would mean "as before"."""
 SANDBOXES: tuple[Sandbox, ...] = ("read-only", "workspace-write")
+
+
+def is_script(word: str) -> bool:
+    """Whether an argument of a program is named like a script.
+
+    Others may name what an attempt finds or makes in its folder.
+    """
+    return Path(word).suffix.lower() in _SCRIPTS
 
 
 class CodexExecConfig(SettingsSection):

@@ -7,10 +7,10 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from skillopt_cli.backends.agents.agent_settings import IN_PROMPT, CommandConfig
+from skillopt_cli.backends.agents.agent_settings import IN_PROMPT, CommandConfig, is_script
 from skillopt_cli.backends.agents.program import (
     AGENT_OFFERS,
     LOOK,
@@ -49,18 +49,20 @@ class CommandProgram(Program):
         skill_file: where the skill is written, relative to the workspace; empty puts it into the
             prompt.
         variables: environment variables it gets.
+        scripts: digests of the scripts among its arguments, by their paths.
     """
 
     template: tuple[str, ...]
     answer: str
     skill_file: str
     variables: Mapping[str, str]
+    scripts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def settings(self) -> Mapping[str, object]:
         """See `Program`."""
         return {
-            "arguments": list(self.template[1:]),
+            "arguments": [self.scripts.get(word, word) for word in self.template[1:]],
             "model": self.model,
             "answer": self.answer,
             "skill_file": self.skill_file,
@@ -177,6 +179,7 @@ def command(role: RoleSettings) -> CommandProgram:
         )
     path = Path(program).absolute()
     digest = digest_regular(path)
+    scripts = [word for word in others if is_script(word) and Path(word).is_absolute()]
     return CommandProgram(
         name=NAME,
         version=digest,
@@ -186,6 +189,7 @@ def command(role: RoleSettings) -> CommandProgram:
         skill_file="" if options.skill_file == IN_PROMPT else options.skill_file,
         variables={name: role.environment[name] for name in options.variables},
         limit=options.timeout,
+        scripts={word: digest_regular(Path(word)) for word in scripts if Path(word).is_file()},
     )
 
 

@@ -227,6 +227,17 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+def test_another_script_at_the_same_place_is_another_target(script: Path, tmp_path: Path) -> None:
+    assert SPEC.open is not None and SPEC.agent is not None
+    moved = tmp_path / "moved.py"
+    marks = []
+    for path, text in ((script, "print(1)"), (script, "print(2)"), (moved, "print(2)")):
+        path.write_text(text, encoding="utf-8")
+        told = settings("python3", str(path))
+        marks.append(SPEC.agent(SPEC.open(told), told).fingerprint)
+    assert marks[0] != marks[1] == marks[2]
+
+
 async def test_a_script_that_is_no_program_gets_its_interpreter_named(
     tmp_path: Path, script: Path
 ) -> None:
