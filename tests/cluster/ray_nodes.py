@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -63,7 +63,9 @@ class RayNode:
 class RayNodes:
     """A head without room for attempts, and nodes with some."""
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, environment: Mapping[str, str], *, dashboard: bool = False
+    ) -> None:
         self.folder = folder
         self.environment = {
             **environment,
@@ -71,13 +73,14 @@ class RayNodes:
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
         }
-        with socket.create_server((HERE, 0)) as one, socket.create_server((HERE, 0)) as two:
-            port, client = (str(free.getsockname()[1]) for free in (one, two))
+        port, client, shown = _free_ports(3)
         self.address = f"{HERE}:{port}"
+        self.dashboard = f"http://{HERE}:{shown}"
         self.nodes: list[RayNode] = []
         self.head = self._start(
             *("--head", "--port", port, "--temp-dir", str(folder), "--num-cpus", "0"),
-            *("--include-dashboard", "false", "--object-store-memory", "80000000"),
+            *("--include-dashboard", str(dashboard).lower(), "--dashboard-port", shown),
+            *("--object-store-memory", "80000000"),
             *("--ray-client-server-port", client, "--system-config", FAST),
         )
 
@@ -100,6 +103,12 @@ class RayNodes:
         return node
 
 
+def _free_ports(n: int) -> list[str]:
+    with ExitStack() as held:
+        taken = [held.enter_context(socket.create_server((HERE, 0))) for _ in range(n)]
+        return [str(each.getsockname()[1]) for each in taken]
+
+
 STARTS = 5
 """A node gives up after 15 seconds in which a part of it has not started, as on a busy machine."""
 
@@ -109,15 +118,16 @@ FAST = '{"health_check_initial_delay_ms": 0, "health_check_period_ms": 500}'
 
 
 @contextmanager
-def ray_nodes(**more: str) -> Iterator[RayNodes]:
+def ray_nodes(*, dashboard: bool = False, **more: str) -> Iterator[RayNodes]:
     """A cluster that ends with the block.
 
     Args:
+        dashboard: whether it has one, which needs `ray[default]`.
         more: variables of the nodes' processes.
     """
     # Its sockets have paths of limited length.
     folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
-    nodes = RayNodes(folder, {"PATH": os.environ["PATH"], **more})
+    nodes = RayNodes(folder, {"PATH": os.environ["PATH"], **more}, dashboard=dashboard)
     try:
         yield nodes
     finally:

@@ -1,4 +1,4 @@
-"""Keys on a cluster: in no log, no object and no table of Ray's."""
+"""Keys on a cluster: in no log, no object and no table of Ray's, and not on its dashboard."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 pytest.importorskip("ray")
+pytest.importorskip("aiohttp_cors", reason="the dashboard is in `ray[default]`")
 
 from ray_nodes import RayNodes, ray_nodes
 
@@ -43,17 +44,41 @@ for space in (None, b"fun", b"job", b"usage_stats", b"named_actors", b"tracing")
 for row in rows:
     sys.stdout.buffer.write(row if isinstance(row, bytes) else repr(row).encode())
 """
+ANSWERS = Path(__file__).with_name("dashboard_answers.py")
 
 
-def skillopt(nodes: RayNodes, *words: str, **variables: str) -> None:
+class Dashboard:
+    """What the dashboard of a cluster and its state API answer.
+
+    Attributes:
+        answers: all of them.
+        actors, logs: how many it showed at the last time.
+    """
+
+    def __init__(self, nodes: RayNodes) -> None:
+        self._nodes = nodes
+        self.answers: list[bytes] = []
+        self.actors = self.logs = 0
+
+    def ask(self) -> None:
+        script = [sys.executable, str(ANSWERS), self._nodes.dashboard]
+        done = subprocess.run(script, env=self._nodes.environment, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()
+        self.answers.append(done.stdout)
+        self.actors, self.logs = map(int, done.stderr.split()[-2:])
+
+
+def skillopt(dashboard: Dashboard, nodes: RayNodes, *words: str, **variables: str) -> None:
     known = {name: nodes.environment[name] for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN")}
-    done = subprocess.run(
+    process = subprocess.Popen(
         [*PROGRAM, *words, "--executor", "ray", "--ray-address", nodes.address, "--workers", "2"],
         env={**os.environ, **known, **variables},
-        capture_output=True,
-        text=True,
+        stdout=subprocess.DEVNULL,
     )
-    assert done.returncode == 0, done.stderr
+    while process.poll() is None:
+        dashboard.ask()
+    assert process.returncode == 0
+    dashboard.ask()
 
 
 def tables(nodes: RayNodes) -> bytes:
@@ -86,9 +111,14 @@ def test_no_key_is_in_what_ray_writes_holds_or_shows(tmp_path: Path) -> None:
     agent.write_text(AGENT, encoding="utf-8")
     agent.chmod(0o755)
     evaluation = ("eval", "searchqa", "--skill", "seed.md", "--split-dir", "tasks")
-    with ray_nodes(PROGRAM_KEY=PROGRAM_KEY) as nodes, run_model_server(key=MODEL_KEY) as server:
+    with (
+        ray_nodes(dashboard=True, PROGRAM_KEY=PROGRAM_KEY) as nodes,
+        run_model_server(key=MODEL_KEY) as server,
+    ):
         nodes.add(2)
+        dashboard = Dashboard(nodes)
         skillopt(
+            dashboard,
             nodes,
             *evaluation,
             *("--target-backend", "openai_compatible", "--target-model", "simulated"),
@@ -96,16 +126,20 @@ def test_no_key_is_in_what_ray_writes_holds_or_shows(tmp_path: Path) -> None:
             OPENAI_API_KEY=MODEL_KEY,
         )
         skillopt(
+            dashboard,
             nodes,
             *evaluation,
             *("--target-backend", "command", "--set", f'model.command.argv=["{agent}"]'),
             *("--set", 'model.command.variables=["PROGRAM_KEY"]', "--run-id", "program"),
             PROGRAM_KEY=PROGRAM_KEY,
         )
-        held = [*objects(nodes), tables(nodes), *files(nodes.folder)]
+        held = [*dashboard.answers, *objects(nodes), tables(nodes), *files(nodes.folder)]
     summaries = [path.read_text() for path in tmp_path.rglob("eval_summary.json")]
     assert len(summaries) == 2
 
-    assert any(MARK.encode() in each for each in held)  # what travels is found
+    # What there is to find is found: what travels, both runs' workers, the logs of both nodes.
+    assert any(MARK.encode() in each for each in held)
+    assert any(b"AttemptWorker" in each for each in dashboard.answers)
+    assert dashboard.actors >= 2 and dashboard.logs > 10
     for key in (MODEL_KEY, PROGRAM_KEY):
         assert not [each for each in held if key.encode() in each]
