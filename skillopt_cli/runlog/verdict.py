@@ -10,6 +10,7 @@ from operator import add
 from typing import Any, Literal
 
 from skillopt_cli.core.edit_counts import Cause, EditCounts, why_no_edits
+from skillopt_cli.core.events import RunFinished
 from skillopt_cli.core.gate import EPSILON
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictWord
 from skillopt_cli.runlog.parts import StepView
@@ -22,7 +23,7 @@ Word = VerdictWord | Literal["not better", "nothing won"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a training that has ended came out with.
+    """The result of a training that reached its end.
 
     Attributes:
         word: that of `evidence` where there is one. Else, from the selection split alone:
@@ -46,8 +47,8 @@ class Verdict:
 
 
 def verdict_of(view: RunView) -> Verdict | None:
-    """The verdict on a training; None for an evaluation, and while a run goes on."""
-    if view.ending is None or not view.total_steps:
+    """The verdict on a training that reached its end; None for any other run."""
+    if not isinstance(view.ending, RunFinished) or not view.total_steps:
         return None
     changed = any(s.accepted for s in view.steps) or any(epoch.changed for epoch in view.epochs)
     seed, best = view.baseline.value if view.baseline else None, view.standing.best
@@ -83,7 +84,7 @@ def why_not_better(view: RunView) -> str:
     if not view.total_steps or seed is None or best is None or best > seed + EPSILON:
         return ""
     held = f"{score_name(view.run.metric if view.run else 'hard')} {score(seed)}"
-    far = "" if view.ending else " so far"
+    far = "" if isinstance(view.ending, RunFinished) else " so far"
     if view.standing.best_step:
         came = view.standing.best_origin
         return f"the best skill{far}, from {came}, is not better than the seed with {held}"

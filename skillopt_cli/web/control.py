@@ -20,7 +20,6 @@ from skillopt_cli.control import commands
 from skillopt_cli.control.commands import LONGEST, Command, ControlReply
 from skillopt_cli.control.server import send
 from skillopt_cli.core.errors import ConfigError, NotRunning, SkillOptError, UsageError
-from skillopt_cli.core.events import RunFinished
 from skillopt_cli.runlog.text.control import status_document
 from skillopt_cli.store.layout import CONFIG
 from skillopt_cli.web.context import Page, WebContext, run_name, whole_number
@@ -132,11 +131,7 @@ def _page(
         "Steer",
         at_work=live is not None,
         silent=silent if snapshot.at_work else None,
-        # An evaluation cannot be resumed.
-        resumable=live is None
-        and not snapshot.at_work
-        and snapshot.view.total_steps > 0
-        and not isinstance(snapshot.view.ending, RunFinished),
+        resumable=live is None and snapshot.resumable,
         status=_sentence(document),
         now=document,
         settable=live_settings(),

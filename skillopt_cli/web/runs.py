@@ -21,6 +21,7 @@ from skillopt_cli.runlog.expectation import expected_best, measured_in_full
 from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.runlog.summary import summarise
 from skillopt_cli.runlog.text.run_list import Row, run_row, unreadable_row
+from skillopt_cli.runlog.text.unfinished import can_resume
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import EVENTS
 from skillopt_cli.store.lock import lock_holder
@@ -66,6 +67,11 @@ class RunSnapshot:
     def whole(self) -> bool:
         """Whether all of the log is read."""
         return self.share >= 1.0
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a process may be started that continues the run."""
+        return not self.at_work and can_resume(self.view)
 
     @property
     def summary(self) -> Document:

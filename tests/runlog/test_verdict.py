@@ -19,6 +19,8 @@ def verdict(*events: ev.RunEvent) -> Verdict | None:
 def test_there_is_none_before_the_end_and_for_an_evaluation() -> None:
     *going_on, _ = whole_run()
     assert verdict(*going_on) is None
+    for cause, code in (("Interrupted", 130), ("BudgetExhausted", 5), ("AuthFailed", 4)):
+        assert verdict(*going_on, ev.RunFailed(cause, "m", "h", code, True)) is None
     started, *rest = whole_run()
     assert isinstance(started, ev.RunStarted)
     assert verdict(replace(started, total_steps=0), *rest) is None

@@ -29,6 +29,7 @@ from skillopt_cli.runlog.text.format import (
     score,
 )
 from skillopt_cli.runlog.text.header import models_words, skill_words
+from skillopt_cli.runlog.text.unfinished import resume_command, unfinished_words
 from skillopt_cli.runlog.text.verdict import verdict_sentence
 from skillopt_cli.runlog.verdict import verdict_of, why_not_better
 from skillopt_cli.runlog.view import RunView
@@ -48,6 +49,7 @@ def run_report(reported: Subject, *, illustrated: bool = False) -> Iterator[Bloc
         yield from _found(reported, illustrated)
         return
     yield from _head(view)
+    yield from _unfinished(view)
     if not view.total_steps:
         yield from _tests(view)
         yield from _found(reported, illustrated)
@@ -90,6 +92,23 @@ def _head(view: RunView) -> Iterator[Block]:
         "dim",
         free=True,
     )
+
+
+def _unfinished(view: RunView) -> Iterator[Block]:
+    """Where a run broke off, why, and how to go on; nothing for one that works or is finished."""
+    words = unfinished_words(view)
+    if not words:
+        return
+    yield Line(words, "bold yellow", free=True)
+    ending = view.ending if isinstance(view.ending, RunFailed) else None
+    if ending is not None:
+        yield Line(f"Cause: {one_line(ending.message)}", "yellow", free=True)
+    command = resume_command(view, view.run.run_id if view.run else "")
+    hint = one_line(ending.hint) if ending else ""
+    if hint:
+        yield Line(f"hint: {hint}", "yellow", free=True)
+    if command and "skillopt resume" not in hint:
+        yield Line(f"To go on: `{command}`", "yellow", free=True)
 
 
 def _selection(view: RunView) -> Iterator[Block]:
@@ -178,10 +197,6 @@ def verdict_blocks(view: RunView) -> Iterator[Block]:
 
 def _ending(view: RunView) -> Iterator[Block]:
     yield Heading("Ending", 2, status_words(view))
-    if isinstance(view.ending, RunFailed):
-        yield Line(f"Cause: {one_line(view.ending.message)}", "yellow")
-        if view.ending.hint:
-            yield Line(f"hint: {one_line(view.ending.hint)}", "yellow")
     made = f"{count(view.made, 'rollout')} made"
     recalled = f", {view.recalled:,} recalled" if view.recalled else ""
     yield Line(f"{made}{recalled}, {view.rollouts_saved:,} saved, in {duration(view.wall_time)}")

@@ -29,6 +29,7 @@ from skillopt_cli.runlog.text.ending import (
 from skillopt_cli.runlog.text.format import duration, result_name
 from skillopt_cli.runlog.text.limits import cap_words, pace_place, slowed, speed_words
 from skillopt_cli.runlog.text.spend import money_words, spend_words
+from skillopt_cli.runlog.text.unfinished import capped, resume_command, unfinished_words
 from skillopt_cli.runlog.text.verdict import VERDICT_TITLES, verdict_sentence
 from skillopt_cli.runlog.verdict import verdict_of, why_not_better
 from skillopt_cli.runlog.view import RunView
@@ -78,7 +79,9 @@ def overview(
         "Overview",
         view=view,
         status=status_words(view),
-        sentence=_sentence(snapshot),
+        sentence=unfinished_words(view) or _sentence(snapshot),
+        command=resume_command(view, str(snapshot.folder.absolute())),
+        resumable=snapshot.resumable and not capped(view),
         metric=metric_label(view),
         summary=snapshot.summary,
         steps=[step_document(step) for step in steps.rows],
@@ -159,7 +162,7 @@ def _sentence(snapshot: RunSnapshot) -> str:
 
 def _stages(view: RunView) -> Iterator[dict[str, Any]]:
     """The running stages, with their progress where it is known."""
-    if view.deserted:
+    if view.deserted or view.ending is not None:
         return
     now = time.time()
     for stage in view.stages:

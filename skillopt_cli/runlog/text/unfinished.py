@@ -1,0 +1,68 @@
+"""A run that ended before its plan: how far it came, its best skill so far, and how to go on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from skillopt_cli.core.caps import cap_flag
+from skillopt_cli.core.events import RunFailed
+from skillopt_cli.runlog.summary import Status, status
+from skillopt_cli.runlog.text.format import SEED, out_of, score
+from skillopt_cli.runlog.text.gate import score_name
+from skillopt_cli.runlog.view import RunView
+
+_TITLES: Mapping[Status, str] = {
+    "interrupted": "Interrupted",
+    "failed": "Failed",
+    "budget": "Budget exhausted",
+}
+
+
+def unfinished_words(view: RunView) -> str:
+    """Where a run broke off, and its best skill so far; empty while it works and once it finished.
+
+    `Interrupted after step 3 of 8. Best skill so far: step 2, val score 0.80 (n=20); the seed has
+    0.65.`
+    """
+    title = _TITLES.get(status(view), "")
+    if not title or not view.total_steps:
+        return title and f"{title} before its end."
+    place = f"after step {view.done}" if view.done else "before the end of step 1"
+    return f"{title} {place} of {view.total_steps}. {_best_words(view)}"
+
+
+def can_resume(view: RunView) -> bool:
+    """Whether `skillopt resume` continues the run; never while it works."""
+    if isinstance(view.ending, RunFailed):
+        return view.ending.resumable
+    return view.deserted and view.total_steps > 0
+
+
+def resume_command(view: RunView, run: str) -> str:
+    """The command that continues the run; empty where there is none.
+
+    Args:
+        run: the run's folder or id.
+    """
+    if not can_resume(view):
+        return ""
+    higher = f" {cap_flag(cap)} N" if (cap := capped(view)) else ""
+    return f"skillopt resume {shlex.quote(run)}{higher}"
+
+
+def capped(view: RunView) -> str:
+    """The cap of `run` that ended the run, which must be higher before it goes on; else empty."""
+    return view.ending.reached if isinstance(view.ending, RunFailed) else ""
+
+
+def _best_words(view: RunView) -> str:
+    base, best = view.baseline, view.standing.best
+    if base is None or best is None:
+        return "No score was measured."
+    name = score_name(view.run.metric if view.run else "hard")
+    means = view.saved.best if view.saved else None
+    reach = out_of(means.scored, means.n) if means else out_of(base.scored, base.n)
+    origin = view.standing.best_origin
+    seed = f"; the seed has {score(base.value)}" if origin != SEED else ""
+    return f"Best skill so far: {origin}, {name} {score(best)} ({reach}){seed}."
