@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import shutil
+from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import dataclass
 from functools import cache
@@ -42,6 +43,20 @@ SMALLEST = (
     *("--set", "evaluation.sel_env_num=4", "--set", "evaluation.test_env_num=3"),
 )
 """One step."""
+
+
+CITIES = ("Oslo", "Paris", "Rome", "Lima")
+"""The labels of `labelled_run`."""
+_WHOLE = tuple(
+    text
+    for setting in (
+        "model.backend=simulated",
+        "train.train_size=0",
+        "evaluation.sel_env_num=0",
+        "evaluation.test_env_num=0",
+    )
+    for text in ("--set", setting)
+)
 
 
 @dataclass(frozen=True)
@@ -115,6 +130,24 @@ def _trained_once(arguments: tuple[str, ...], run_id: str) -> Path:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with chdir(folder):
         return train(*arguments, run_id=run_id).resolve()
+
+
+def labelled_run(folder: Path, labels: Sequence[str] = CITIES) -> Path:
+    """A finished training in a folder, on 60 tasks whose answers are labels; some texts mislead."""
+    rows = []
+    for i in range(60):
+        right, other = labels[i % len(labels)], labels[(i * 7 + 1) % len(labels)]
+        past = "" if i % 3 else f"Box {i} was made in {other}. "
+        context = f"{past}Box {i} stands in {right}."
+        kind = "still" if i % 3 else "moved"
+        asked = {"question": f"Where is box {i}?", "context": context}
+        rows.append({"id": f"t{i}", **asked, "answer": right, "kind": kind})
+    with chdir(folder):
+        Path("places.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        given = ("--epochs", "2", "--seed", "3", "--run-id", "p")
+        ended = skillopt("train", "places.jsonl", *TINY, *_WHOLE, *given)
+        assert ended.code == 0, ended.err
+    return folder / "outputs/folder/p"
 
 
 def events(folder: Path, *kinds: str) -> list[dict[str, Any]]:

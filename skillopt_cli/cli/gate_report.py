@@ -83,7 +83,11 @@ def gate_report(
     if recompute:
         _recompute(dict(zip(labels, folders, strict=True)), as_json=json)
         return
-    reported = list(map(read_subject, labels, folders))
+    illustrated = form == Format.html
+    reported = [
+        read_subject(label, folder, tasks=illustrated and len(folders) == 1)
+        for label, folder in zip(labels, folders, strict=True)
+    ]
     differences = setting_differences(labels, folders) if len(reported) > 1 else []
     if form == Format.json:
         put(out, json_line(report_document(reported, differences)))
@@ -91,7 +95,6 @@ def gate_report(
     if form == Format.csv:
         put(out, _steps(reported))
         return
-    illustrated = form == Format.html
     if len(reported) == 1:
         page = run_report(reported[0], illustrated=illustrated)
     else:

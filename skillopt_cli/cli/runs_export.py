@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -13,26 +12,14 @@ from skillopt_cli.cli.output import put
 from skillopt_cli.compose.run_folder import find_run
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.formatting import count
-from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.reports.diff.named_skill import by_id, named_skill
-from skillopt_cli.reports.export.groups import (
-    export_of_confusions,
-    export_of_kinds,
-    export_of_labels,
-)
+from skillopt_cli.reports.export.skill import shipped_skill
 from skillopt_cli.reports.export.table import WRITERS
-from skillopt_cli.reports.export.tasks import export_of_tasks, exported_tasks
+from skillopt_cli.reports.export.tables import TABLES
+from skillopt_cli.reports.export.tasks import exported_tasks
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.store.files import check_vacant, replace_folder
 from skillopt_cli.store.layout import target_folders
-
-TABLES = {
-    "tasks": export_of_tasks,
-    "kinds": export_of_kinds,
-    "labels": export_of_labels,
-    "confusions": export_of_confusions,
-}
-"""Tables by what they hold."""
 
 
 def export_table(
@@ -72,13 +59,11 @@ def export_skill(name: str, out_root: Path, out: Path | None) -> None:
     """
     if out is not None:
         check_vacant(out)
-    skill = named_skill(by_id(name, out_root))
-    seed = named_skill(f"{skill.run}:seed").text if skill.run else None
-    document = SkillDocument(skill.text, skill.folder)
+    skill = shipped_skill(named_skill(by_id(name, out_root)))
     if skill.folder is None:
-        put(out, document.shipped(seed))
+        put(out, skill.text)
     elif out is None:
         raise UsageError(f"the skill {name} is a folder", "name a new folder for it with --out")
     else:
-        replace_folder(out, replace(document, text=document.shipped(seed)))
+        replace_folder(out, skill)
         typer.echo(f"wrote {out}", err=True)

@@ -100,8 +100,8 @@ def _home(config: RunConfig) -> Path:
 
 def _taken(folder: Path, *, training: bool) -> UsageError:
     resumable = training and not (folder / EVALUATION).exists()
-    taken_up = f"`skillopt resume {folder}` takes it up, or " if resumable else ""
-    return UsageError(f"the run {folder} exists already", f"{taken_up}choose another `run_id=NAME`")
+    resume = f"`skillopt resume {folder}` continues it, or " if resumable else ""
+    return UsageError(f"the run {folder} exists already", f"{resume}choose another `run_id=NAME`")
 
 
 def _timed(home: Path, now: datetime, mode: int) -> Path:

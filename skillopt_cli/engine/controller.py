@@ -152,7 +152,7 @@ class Controller:
 
     def _pause(self, at: PausePoint) -> str:
         if self._steering.stopping:
-            raise UsageError("the run is stopping", "`skillopt resume RUN` takes it up again")
+            raise UsageError("the run is stopping", "`skillopt resume RUN` continues it")
         if at == "now":
             if self._steering.paused is not None:
                 raise UsageError("the run is paused already", "`skillopt ctl RUN resume` goes on")
@@ -178,7 +178,7 @@ class Controller:
                 what = "no pause is planned" if at == "edits" else "the run is not paused"
                 raise UsageError(what, "`skillopt ctl RUN status` shows its state")
             self._tell(PauseDropped())
-            return "the planned pause is taken back"
+            return "the planned pause is cancelled"
         self._tell(RunContinued())
         self._controls.budget.go_on()
         self._controls.stop_gate.release()

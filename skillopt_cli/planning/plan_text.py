@@ -24,13 +24,15 @@ def short_lines(plan: PlannedRun) -> Iterator[str]:
     steps = count(len(forecast.steps), "step")
     left = "" if len(forecast.steps) == plan.plan.total else f" of {plan.plan.total} left"
     yield f"Plan: {steps}{left}, {number(total.rollouts)} rollouts{asked}"
-    workers = count(plan.config.run.workers, "worker")
-    took = duration(total.seconds.point)
-    yield (
-        f"Plan: about {number(_rough(plan.tokens))} tokens{_money(plan)},"
-        f" {took} with {workers} if {latency_words(plan)}"
-    )
+    yield f"Plan: about {number(_rough(plan.tokens))} tokens{_money(plan)}, {time_words(plan)}"
     yield from start_warnings(plan)
+
+
+def time_words(plan: PlannedRun) -> str:
+    """How long a training likely takes, and with what this was computed."""
+    workers = count(plan.config.run.workers, "worker")
+    took = duration(plan.forecast.total.seconds.point)
+    return f"{took} with {workers} if {latency_words(plan)}"
 
 
 def plan_rows(plan: PlannedRun) -> list[tuple[str, str, str]]:

@@ -60,11 +60,26 @@ class Number(str):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table. Columns in `numbers` stand to the right; a cell may be a `Number`."""
+    """A table; a cell may be a `Number`.
+
+    Attributes:
+        numbers: columns that are aligned to the right.
+        caption: what the table shows, where its heading does not.
+        diagonal: how many rows, from the first, have the cell of their own column marked.
+    """
 
     titles: Sequence[str]
     rows: Sequence[Sequence[str]]
     numbers: Sequence[int] = field(default=())
+    caption: str = ""
+    diagonal: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Abreast:
+    """Tables side by side where there is room, else one below the other."""
+
+    tables: Sequence[Rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +102,10 @@ class Details:
     """Blocks that a browser shows when they are asked for."""
 
     title: str
-    blocks: Sequence[Heading | Line | Quote | Rows | Figure]
+    blocks: Sequence[Heading | Line | Quote | Rows | Abreast | Figure]
 
 
-Block = Heading | Line | Quote | Rows | Figure | Details
+Block = Heading | Line | Quote | Rows | Abreast | Figure | Details
 
 
 def as_markdown(blocks: Iterable[Block]) -> str:
@@ -121,17 +136,25 @@ def _written(block: Block) -> Iterator[str]:
             fence = "`" * (longest + 1)
             yield from (f"{fence}text", *text.split("\n"), fence)
         case Rows():
-            yield f"| {' | '.join(map(_plain, block.titles))} |"
-            marks = ("--:" if i in block.numbers else "---" for i in range(len(block.titles)))
-            yield f"|{'|'.join(marks)}|"
-            for row in block.rows:
-                yield f"| {' | '.join(map(_plain, row))} |"
+            yield from _table(block)
+        case Abreast():
+            yield as_markdown(block.tables).rstrip("\n")
         case Figure():
             yield _plain(block.words)
         case Details():
             yield from (f"**{_plain(block.title)}**", "", as_markdown(block.blocks).rstrip("\n"))
         case _:
             assert_never(block)
+
+
+def _table(block: Rows) -> Iterator[str]:
+    if block.caption:
+        yield from (f"**{_plain(block.caption)}**", "")
+    yield f"| {' | '.join(map(_plain, block.titles))} |"
+    marks = ("--:" if i in block.numbers else "---" for i in range(len(block.titles)))
+    yield f"|{'|'.join(marks)}|"
+    for row in block.rows:
+        yield f"| {' | '.join(map(_plain, row))} |"
 
 
 def _plain(text: str) -> str:

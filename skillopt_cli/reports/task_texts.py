@@ -49,13 +49,19 @@ class TaskTexts:
 
     Args:
         run: the run folder.
-        whole: whether texts are read in full, however large their file is; else they are cut at
-            `LONGEST`, and no file beyond `LARGEST` is read.
+        whole: where it is given, texts are read in full, from files of so many bytes together;
+            else they are cut at `LONGEST`, and no file beyond `LARGEST` is read.
+
+    Attributes:
+        refused: the folders whose file was one too many.
     """
 
-    def __init__(self, run: Path, *, whole: bool = False) -> None:
+    def __init__(self, run: Path, *, whole: int | None = None) -> None:
+        self.refused: set[str] = set()
         self._run = run
-        self._whole = whole
+        self._left = whole
+        self._largest = LARGEST if whole is None else MOST_DATA
+        self._longest = LONGEST if whole is None else None
         self._known: dict[str, tuple[object, dict[str, AttemptTexts]]] = {}
         self._size = 0
         self._lock = Lock()
@@ -84,13 +90,22 @@ class TaskTexts:
             if known_state != state:
                 self._forget(folder)
                 known = {}
-            if tasks - known.keys():
+            if tasks - known.keys() and self._affords(folder, about.st_size):
                 # What the file lacks is known to have no texts, so that it is read once.
                 known = dict.fromkeys(tasks, NO_TEXTS) | known | self._rows(path, tasks)
                 self._keep(folder, state, known)
             return known
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return {}
+
+    def _affords(self, folder: str, size: int) -> bool:
+        """Whether another file of this size may be read."""
+        if self._left is not None:
+            self._left -= size
+            if self._left < 0:
+                self.refused.add(folder)
+                return False
+        return True
 
     def _keep(self, folder: str, state: object, texts: dict[str, AttemptTexts]) -> None:
         self._forget(folder)
@@ -105,9 +120,8 @@ class TaskTexts:
 
     def _rows(self, path: Path, tasks: set[str]) -> dict[str, AttemptTexts]:
         """The rows of some tasks."""
-        largest, longest = (MOST_DATA, None) if self._whole else (LARGEST, LONGEST)
-        found = {}
-        for line in read_regular(path, largest).decode().split("\n"):
+        longest, found = self._longest, {}
+        for line in read_regular(path, self._largest).decode().split("\n"):
             if not line:
                 continue
             row = json.loads(line)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from skillopt_cli.reports.arms import Document, arms_rows, matrix_rows, title
 from skillopt_cli.reports.page import (
+    Abreast,
     Block,
     Details,
     Figure,
@@ -27,7 +28,7 @@ def as_rich(blocks: Iterable[Block]) -> Group:
     """The page for a terminal. Foreign texts are shown as they are, never read as markup."""
     parts: list[RenderableType] = []
     for block in blocks:
-        if parts and isinstance(block, Rows | Heading):
+        if parts and isinstance(block, Rows | Abreast | Heading):
             parts.append(Text())
         parts.append(_drawn(block))
     return Group(*parts)
@@ -46,7 +47,10 @@ def _drawn(block: Block) -> RenderableType:
             text = "\n".join(visible(line) for line in block.text.strip("\n").split("\n"))
             return Padding(Text(text, style="italic"), (0, 0, 0, 4), expand=False)
         case Rows():
-            return FittedTable(block.titles, block.rows, block.numbers)
+            table = FittedTable(block.titles, block.rows, block.numbers)
+            return Group(Text(block.caption), table) if block.caption else table
+        case Abreast():
+            return as_rich(block.tables)
         case Figure():
             return Text(block.words, style="dim")
         case Details():

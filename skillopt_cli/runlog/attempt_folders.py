@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from skillopt_cli.runlog.rounds import Round
+from skillopt_cli.runlog.text.format import plain_words
 from skillopt_cli.runlog.view import RunView
 
 
@@ -12,7 +13,7 @@ def attempt_folder(view: RunView, made: Round) -> tuple[str, str]:
     if made.stage == "rollout":
         return f"step {made.step}, training", f"{step}/rollout"
     if made.stage == "test":
-        return f"test of the {made.label} skill".replace("_", " "), f"test/{made.label}"
+        return plain_words(f"test of the {made.label} skill"), f"test/{made.label}"
     if made.closing:
         return _closing(view, made)
     if made.step:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from skillopt_cli.config.declarations import declared
 from skillopt_cli.config.layers import typed
 from skillopt_cli.core.ledger import Spent
 from skillopt_cli.core.statistics import detectable_gain
 from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.reports.run.cost import money_cell
 from skillopt_cli.runlog.summary import SCHEMA, summarise
-from skillopt_cli.runlog.text.format import change, count, one_line, pair, score
+from skillopt_cli.runlog.text.format import change, count, one_line, pair, plain_words, score
 from skillopt_cli.runlog.text.spend import spend_words
 from skillopt_cli.sweeps.budget import SweepBudget
 from skillopt_cli.sweeps.grid import Axis, SweepGrid
@@ -100,7 +101,7 @@ def _cells(place: int | None, combination: Combination, priced: bool) -> tuple[s
 
 def _status_cell(results: Sequence[TrialResult]) -> str:
     """Number of finished runs, with the states of the others."""
-    others = [result.status.replace("_", " ") for result in results if not result.finished]
+    others = [plain_words(result.status) for result in results if not result.finished]
     if not others:
         return str(len(results))
     counted = ", ".join(
@@ -132,7 +133,7 @@ def _verdict_cell(against: SweepComparison) -> str:
 def _notes(grid: SweepGrid, found: SweepResults) -> Iterator[str]:
     if any(c.complete for c in found.combinations):
         yield (
-            "Ranked by the selection score, which chose each best skill and so flatters it;"
+            "Ranked by the selection score, which chose each best skill and so overestimates it;"
             " compared on the test tasks (exact sign-flip test over tasks, corrected for the number"
             " of comparisons)."
         )
@@ -166,7 +167,7 @@ def _document(place: int | None, combination: Combination) -> Document:
     tested, against = combination.tested, combination.against
     return {
         "place": place,
-        "settings": {key: typed(key, text) for key, text in combination.settings},
+        "settings": {key: _value(key, text) for key, text in combination.settings},
         "baseline_gate_score": combination.before,
         "best_gate_score": combination.best,
         "test": None
@@ -190,6 +191,12 @@ def _document(place: int | None, combination: Combination) -> Document:
         },
         "runs": [_run(result) for result in combination.results],
     }
+
+
+def _value(key: str, text: str) -> Any:
+    """A setting as its run has it: `off` is a word where the key has that word to choose."""
+    found = declared(key)
+    return text if found and text in found.words else typed(key, text)
 
 
 def _run(result: TrialResult) -> Document:

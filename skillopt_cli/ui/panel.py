@@ -16,7 +16,7 @@ from skillopt_cli.core.events import RunFailed
 from skillopt_cli.runlog.remaining import Schedule
 from skillopt_cli.runlog.summary import status
 from skillopt_cli.runlog.text.ending import ending_lines
-from skillopt_cli.runlog.text.format import count, duration, one_line
+from skillopt_cli.runlog.text.format import count, duration, one_line, plain_words
 from skillopt_cli.runlog.text.header import models_words, skill_words, start_notes, used_words
 from skillopt_cli.runlog.text.limits import width_words
 from skillopt_cli.runlog.text.standing import score_parts, standing_words
@@ -135,7 +135,7 @@ def _title(view: RunView) -> Text:
     name = f"{one_line(run.benchmark)} {one_line(run.run_id)}" if run else "starting"
     stands = "paused" if view.steering.paused else ""
     if view.ending is not None:
-        stands = status(view).replace("_", " ")
+        stands = plain_words(status(view))
     words = f"skillopt {name}, {stands}" if stands else f"skillopt {name}"
     return Text(words, style="bold", overflow="ellipsis", no_wrap=True)
 

@@ -25,6 +25,7 @@ from skillopt_cli.web.form import first_fields
 from skillopt_cli.web.pages import (
     attempts,
     compare,
+    downloads,
     index,
     notes,
     overview,
@@ -144,6 +145,7 @@ def _routes(context: WebContext) -> list[Route]:
         page(f"{RUN}/skills", skills.page),
         page(f"{RUN}/spend", spend.page),
         page(f"{RUN}/settings", settings.page),
+        page(f"{RUN}/export/{{file}}", downloads.page),
         Route("/live", live.list_events(context)),
         Route(f"{RUN}/live", live.run_events(context)),
         Route("/assets/{name}", asset),

@@ -23,7 +23,14 @@ from starlette.responses import HTMLResponse, Response
 from skillopt_cli import __version__
 from skillopt_cli.reports.run.html import drawing
 from skillopt_cli.runlog.text.action import action_words
-from skillopt_cli.runlog.text.format import count, duration, edit_words, one_line, score
+from skillopt_cli.runlog.text.format import (
+    count,
+    duration,
+    edit_words,
+    one_line,
+    plain_words,
+    score,
+)
 from skillopt_cli.web.paths import Outputs, RunName
 from skillopt_cli.web.runs import Runs
 from skillopt_cli.web.security import Access
@@ -119,6 +126,7 @@ def _templates() -> Environment:
         "name": breakable,
         "count": count,
         "duration": duration,
+        "plain_words": plain_words,
         "edit_words": lambda edit: edit_words(edit, 200),
         "exact": exact,
         "moment": moment,

@@ -12,10 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock
 
-from skillopt_cli.core.errors import DataError
+from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.core.task import Split
+from skillopt_cli.reports.confusions import Confusions, confusions_of
+from skillopt_cli.reports.export.tasks import (
+    compared_splits,
+    exported_tasks,
+    measured_splits,
+    tasks_of,
+)
 from skillopt_cli.reports.task_table import TaskTable, task_table
-from skillopt_cli.reports.task_texts import TaskTexts
+from skillopt_cli.reports.task_texts import LONGEST, TaskTexts
 from skillopt_cli.runlog.costs import Document
 from skillopt_cli.runlog.expectation import expected_best, measured_in_full
 from skillopt_cli.runlog.run_log import RunLog
@@ -32,6 +39,8 @@ MOST_OPEN = 12
 """Runs whose views stay in memory; of the others only their row of the list."""
 MOST_ATTEMPTS = 2_000_000
 """Attempts of these runs together where there are several: each takes 1 to 200 bytes."""
+MOST_RESULTS = 100_000_000
+"""Bytes of a run's results that are read in full for a page or a download."""
 PATIENCE = 0.02
 """Seconds a page spends on reading logs; the rest is read between pages."""
 
@@ -88,6 +97,30 @@ class RunSnapshot:
         return self.derived.get(
             f"tasks {split}", self.facts, lambda: task_table(self.view, split, self.texts)
         )
+
+    @property
+    def confusions(self) -> Confusions:
+        """Which labels were given for which, as far as scores are recorded."""
+        view = self.view
+        # Changes with a measurement, not with every fact.
+        source = view.baseline, view.saved, view.tests, view.ending
+        return self.derived.get("confusions", source, self._confusions)
+
+    def _confusions(self) -> Confusions:
+        tables = {split: self.tasks(split) for split in measured_splits(self.view)}
+        found = tasks_of(tables, compared_splits(self.view))
+        if not found.labels.names:
+            return Confusions()
+        attempts = (
+            one for task in found.tasks for a in task.row.answers if a for one in a.attempts
+        )
+        # What an answer gives may be at its end.
+        if any(len(one.text) >= LONGEST or not one.known for one in attempts):
+            try:
+                found = exported_tasks(self.view, self.folder, most=MOST_RESULTS)
+            except UsageError:  # the results are too large for a page
+                return Confusions()
+        return confusions_of(found)
 
     @property
     def texts(self) -> TaskTexts:

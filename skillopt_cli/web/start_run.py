@@ -26,7 +26,7 @@ from skillopt_cli.config.validation_messages import MEANING
 from skillopt_cli.core.errors import SkillOptError, UsageError
 from skillopt_cli.core.secrets import Secrets
 from skillopt_cli.planning.plan_notes import plan_notes
-from skillopt_cli.planning.plan_text import plan_rows
+from skillopt_cli.planning.plan_text import plan_rows, time_words
 from skillopt_cli.planning.planner import PlannedRun, plan_run
 from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
 from skillopt_cli.web.context import Page, WebContext
@@ -45,7 +45,7 @@ from skillopt_cli.web.submitted_form import STALE_FORM, SubmittedForm
 
 MOST_MISTAKES = 20
 """Mistakes that are looked for."""
-ESTIMATE = ("all calls", "tokens (estimate)", "US dollars", "time")
+ESTIMATE = ("all calls", "tokens (estimate)", "US dollars")
 """Rows of the plan that are shown beside the button."""
 SURROUNDINGS = frozenset({"env", "model"})
 """Groups of settings for whose lack an error may name none: an endpoint, a key, tasks."""
@@ -199,7 +199,7 @@ def _plan(context: WebContext, given: Given, found: Checked) -> dict[str, Any]:
         "mark": given.mark,
         "command": shlex.join(["skillopt", *given.command(context.outputs.root)]),
         "rows": (rows := plan_rows(made) if made else []),
-        "estimate": ", ".join(f"{what} {likely}" for what, likely, _ in rows if what in ESTIMATE),
+        "estimate": _estimate(made, rows) if made else "",
         "notes": [
             *(plan_notes(made) if made else [f"No plan could be made ({found.bug})."]),
             *privilege_lines(found.asked),
@@ -209,6 +209,12 @@ def _plan(context: WebContext, given: Given, found: Checked) -> dict[str, Any]:
         "outdated": False,
         "unagreed": False,
     }
+
+
+def _estimate(plan: PlannedRun, rows: Iterable[tuple[str, str, str]]) -> str:
+    """What is shown beside the button: what the run likely takes, and how its time was computed."""
+    shown = [f"{what} {likely}" for what, likely, _ in rows if what in ESTIMATE]
+    return ", ".join([*shown, f"time {time_words(plan)}"])
 
 
 def _start(context: WebContext, given: Given) -> RunName:

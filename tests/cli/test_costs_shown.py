@@ -62,7 +62,7 @@ def test_a_server_of_ones_own_has_no_price_until_it_is_said(server: ModelServer)
     assert summary["usd_unknown_calls"] == summary["token_summary"]["_total"]["calls"] > 0
     assert re.search(r"^Spent: target .*, price unknown; optimizer .*, price unknown$", lines, re.M)
     assert "$" not in lines
-    assert "of unknown price; the models' prices can be said under" in (
+    assert "of unknown price; the models' prices can be set under" in (
         skillopt("gate-report", "a").out
     )
 

@@ -128,7 +128,7 @@ def test_pause_resume_set_and_stop() -> None:
         assert shown["caps"] == {"max_usd": 2.5}
         refused(2, "ctl", "a", "pause")
         ctl("a", "pause", "--at", "edits")
-        assert "taken back" in ctl("a", "resume", "--at", "edits")
+        assert "is cancelled" in ctl("a", "resume", "--at", "edits")
         shown = status("a")
         assert (shown["paused"], shown["pause_planned"]) == ("now", False)
         assert refused(2, "ctl", "a", "resume", "--at", "edits").error.endswith(

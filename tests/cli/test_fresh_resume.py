@@ -65,7 +65,7 @@ def test_a_silent_optimizer_can_be_replaced_as_the_hint_says(
     ended = refused(4, "train", "searchqa", *TINY, *silent, "--run-id", "a")
     assert "no usable answer" in ended.error
     assert "another `--optimizer-model NAME` and `--allow-drift`" in ended.hint
-    assert "; `skillopt resume a` takes it up" in ended.err
+    assert "; `skillopt resume a` continues it" in ended.err
     ended = skillopt("resume", "a", "--optimizer-model", "other", "--allow-drift")
     assert ended.code == 0, ended.err
     assert events(Path("outputs/searchqa/a"), "run_finished")

@@ -103,9 +103,9 @@ def test_saved_rollouts_are_the_selection_tasks_that_were_not_attempted() -> Non
 
 def test_the_best_score_is_labelled_as_what_it_is() -> None:
     tested = skillopt("gate-report", finished_run(*SMALLEST)).out
-    assert "selected on these tasks, so it flatters; the test score is the honest one." in tested
+    assert "selected on these tasks, so it overestimates; the test score is unbiased." in tested
     folder = finished_run(*SMALLEST, "--set", "evaluation.eval_test=false", run_id="b")
-    assert "no test score, the honest one, was measured" in skillopt("gate-report", folder).out
+    assert "no test score, which is unbiased, was measured" in skillopt("gate-report", folder).out
 
 
 def test_a_report_in_markdown_is_the_same_report() -> None:

@@ -7,26 +7,23 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import PUBLISHED, SMALLEST, TINY, finished_run, refused, skillopt
+from command_line import (
+    CITIES,
+    PUBLISHED,
+    SMALLEST,
+    TINY,
+    finished_run,
+    labelled_run,
+    refused,
+    skillopt,
+)
 
 from skillopt_cli.core.skill import MARKER
 
-CITIES = ("Oslo", "Paris", "Rome", "Lima")
-WHOLE = tuple(
-    text
-    for setting in (
-        "model.backend=simulated",
-        "train.train_size=0",
-        "evaluation.sel_env_num=0",
-        "evaluation.test_env_num=0",
-    )
-    for text in ("--set", setting)
-)
 Row = dict[str, Any]
 
 
@@ -49,21 +46,7 @@ def mean(values: Sequence[float]) -> float | None:
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished training on tasks whose answers are labels; some texts mislead."""
-    folder = tmp_path_factory.mktemp("places")
-    rows = []
-    for i in range(60):
-        right, other = CITIES[i % 4], CITIES[(i * 7 + 1) % 4]
-        past = "" if i % 3 else f"Box {i} was made in {other}. "
-        context = f"{past}Box {i} stands in {right}."
-        kind = "still" if i % 3 else "moved"
-        asked = {"question": f"Where is box {i}?", "context": context}
-        rows.append({"id": f"t{i}", **asked, "answer": right, "kind": kind})
-    with chdir(folder):
-        Path("places.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-        given = ("--epochs", "2", "--seed", "3", "--run-id", "p")
-        ended = skillopt("train", "places.jsonl", *TINY, *WHOLE, *given)
-        assert ended.code == 0, ended.err
-    return folder / "outputs/folder/p"
+    return labelled_run(tmp_path_factory.mktemp("places"))
 
 
 def test_tasks_are_those_of_the_runs_files(places: Path) -> None:

@@ -44,7 +44,7 @@ def test_the_same_run_gives_the_same_pictures(
         # Nothing is fetched: the only address is the name of the format itself.
         drawn = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
         assert set(re.findall(r"https?://[\w./]+", drawn)) == {"http://www.w3.org/2000/svg"}
-    assert "flatters" in first["gate-report.svg"]
+    assert "overestimates" in first["gate-report.svg"]
     assert "Keep&#160;the&#160;capital&#160;letters" in first["diff-skills.svg"]
 
 

@@ -129,8 +129,8 @@ def test_a_run_that_failed_before_its_baseline_has_a_cause_and_no_best_score() -
     broken_off = "Failed before the end of step 1 of 3. No score was measured."
     assert f"{broken_off}\nCause: the key was refused\nhint: h\n" in shown
     assert "To go on: `skillopt resume 2026-01-31_10-30-00`\n" in shown
-    assert "flatters" not in shown
-    assert "flatters" in told(opening())
+    assert "overestimates" not in shown
+    assert "overestimates" in told(opening())
     assert "Cause" not in told(whole_run())
 
 
@@ -256,7 +256,7 @@ def test_the_report_as_a_document() -> None:
     assert third["degraded"] == ["reflect: no answer: the service failed"]
     assert (third["broken_attempts"], third["skill_len"]) == (1, 160)
     assert run["summary"] == summed(whole_run())
-    assert "flatters" in run["best_gate_score_note"]
+    assert "overestimates" in run["best_gate_score_note"]
 
 
 def test_the_same_numbers_as_in_the_history_and_the_summary() -> None:

@@ -32,10 +32,10 @@ def test_every_fact_is_a_line_of_its_own() -> None:
         ("Control: hint for step 2: mind the units",),
         ("Control: run.max_usd none -> 2.5",),
         ("Control: will pause when edits are chosen",),
-        ("Control: the planned pause is taken back",),
+        ("Control: the planned pause is cancelled",),
         ("Control: paused, edits can be vetoed now; `skillopt ctl RUN resume` goes on",),
         ('Control: veto of edit 2 of step 1: replace "Answer." with "Copy the span." (too long)',),
-        ("Control: going on",),
+        ("Control: resumed",),
         ("Control: stopping, calls in flight may finish",),
     ]
 

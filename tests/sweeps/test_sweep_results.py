@@ -243,6 +243,8 @@ def test_settings_have_the_values_that_their_keys_want(runs: Runs) -> None:
         ("model.temperature", "0.5"),
         ("model.target.name", "4"),
         ("env.split_dir", ""),
+        ("optimizer.verify", "off"),
+        ("evaluation.use_gate", "off"),
     )
     runs.add("a", 0.5, [1.0])
     runs.trials = [replace(runs.trials[0], settings=settings)]
@@ -254,6 +256,8 @@ def test_settings_have_the_values_that_their_keys_want(runs: Runs) -> None:
         "model.temperature": 0.5,
         "model.target.name": "4",
         "env.split_dir": None,
+        "optimizer.verify": "off",
+        "evaluation.use_gate": False,
     }
 
 

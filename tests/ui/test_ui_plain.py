@@ -260,7 +260,7 @@ def test_broken_attempts_are_told_once_per_stage() -> None:
 
 
 def test_a_failure_is_told_as_far_as_the_error_line_does_not() -> None:
-    resume = "`skillopt resume 2026-01-31_10-30-00` takes it up"
+    resume = "`skillopt resume 2026-01-31_10-30-00` continues it"
 
     def last(error: str, hint: str, code: int, *, resumable: bool = True) -> str:
         failed = ev.RunFailed(error, "the key was refused", hint, code, resumable)

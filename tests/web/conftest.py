@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import TINY, train
+from command_line import TINY, labelled_run, train
 from web_rig import CHROMIUM, Tab
 
 
@@ -20,6 +20,12 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         train(*TINY, run_id="a")
         train(*TINY, "--seed", "3", "--learning-rate", "2", run_id="b")
     return folder / "outputs"
+
+
+@pytest.fixture(scope="session")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run whose answers are labels, `folder/p`: for reading only."""
+    return labelled_run(tmp_path_factory.mktemp("labelled"))
 
 
 @pytest.fixture

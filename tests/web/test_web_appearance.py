@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from appearance import faults_of
+from command_line import labelled_run
 from facts import attempts, begun, saved, stamp, states
 from web_rig import HOME, Tab, served, text_of, until
 
@@ -32,6 +33,7 @@ EVERY = (
     "/spend",
     "/settings",
 )
+LABELS = [f"a long name of label {i}" for i in range(18)]
 LONG = ("", "/steps/40", "/tasks", "/tasks?split=train&page=2", "/attempts?task=t1", "/spend")
 SITE = ("/", "/?q=nothing+has+this", "/sweeps", "/new", "/nowhere")
 COMPARED = "/compare?run=searchqa/finished&run=searchqa/other"
@@ -74,6 +76,8 @@ def address(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     for state in (*RUNNING, *STILL):
         log(home / state, known[state])
     log(home / "long", list(long_run()))
+    many = labelled_run(tmp_path_factory.mktemp("labels"), LABELS)
+    shutil.copytree(many, home / "labels")
     with ExitStack() as held, served(home.parent) as address:
         for state in RUNNING:
             held.enter_context(lock_run(home / state))
@@ -89,6 +93,7 @@ def address(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         pytest.param([*SITE, COMPARED], id="site"),
         pytest.param([f"/runs/searchqa/finished{path}" for path in EVERY], id="finished"),
         pytest.param([f"/runs/searchqa/long{path}" for path in LONG], id="long"),
+        pytest.param(["/runs/searchqa/labels/tasks?split=test"], id="labels"),
         *(
             pytest.param([f"/runs/searchqa/{state}{path}" for path in OF_A_STATE], id=state)
             for state in (*RUNNING, *STILL)
@@ -118,7 +123,10 @@ def test_what_is_cut_off_or_unreadable_is_found(tab: Callable[..., Tab]) -> None
         "light: color-contrast": '<p style="color: #999; background: #fff">pale</p>',
         "dark: color-contrast": "<style>@media (prefers-color-scheme: dark) { p { color: #111;"
         " background: #000 } }</style><p>dark</p>",
-        "label": "<input>",
+        "light: label": "<input>",
+        "dark: label": "<input>",
+        # Of rows that are made alike, one is looked at; of others each.
+        "link-name": '<ul><li><a href="/a">a</a></li><li><a href="/b"></a></li></ul>',
     }.items():
         opened.page.set_content(f"<html lang=en><title>x</title><main>{body}</main></html>")
         assert any(fault in found for found in faults_of(opened.page)), fault

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -69,6 +71,26 @@ def test_a_chart_is_drawn_has_a_tooltip_and_can_be_zoomed(
         other = "light" if scheme == "dark" else "dark"
         page.emulate_media(color_scheme=other)
         page.wait_for_function(f"(before) => ({COLOUR})() !== before", arg=before)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [700, 1000, 1400])
+def test_the_legend_of_a_chart_is_shown_whole(
+    tab: Callable[..., Tab], trained: Path, width: int
+) -> None:
+    with served(trained) as address:
+        until(lambda: text_of(address).count("state finished") == 2)
+        opened = tab(address, viewport={"width": 1400, "height": 900})
+        opened.open("/runs/searchqa/b")
+        # Made narrower after it was drawn, as people do.
+        opened.page.set_viewport_size({"width": width, "height": 900})
+        chart = opened.page.locator("score-chart")
+        names = {one["name"] for one in json.loads(chart.get_attribute("data-option"))["series"]}
+        assert len(names) > 4
+        for name in names:
+            chart.locator("text", has_text=name).first.wait_for()
+        # A legend that scrolls has a page number, such as 1/2.
+        assert not [text for text in labels(chart) if re.fullmatch(r"\d+/\d+", text)]
 
 
 COLOUR = """

@@ -17,6 +17,7 @@ from web_rig import HOME, TOKEN, Tab, client, served
 from skillopt_cli.config.declarations import known_keys
 from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.plugins import load_benchmark
+from skillopt_cli.runlog.text.format import duration
 from skillopt_cli.web import launcher as launching
 from skillopt_cli.web import start_run
 from skillopt_cli.web.form import Given
@@ -141,6 +142,21 @@ def test_a_benchmark_brings_its_own_settings_and_values(tmp_path: Path) -> None:
     kept, own = (set(re.findall(r'name="set:env\.(\w+)"', text)) for text in (plain, chosen))
     assert own - kept == load_benchmark("docvqa").option_names != frozenset()
     assert "(preset tiny)" in chosen and "(preset tiny)" not in plain
+
+
+@pytest.mark.parametrize("latency", ["10", "2000"])
+def test_the_estimate_knows_what_the_plan_of_the_shell_knows(tmp_path: Path, latency: str) -> None:
+    given = {"benchmark": "searchqa", "preset": "tiny", "set:model.simulated.latency_ms": latency}
+    with client(tmp_path) as asking:
+        page = parsed(send(asking, "plan", **given).text)
+    estimate = page.find(".//*[@id='estimate']")
+    assert estimate is not None
+    setting = f"model.simulated.latency_ms={latency}"
+    shell = skillopt("plan", "searchqa", "--preset", "tiny", "--set", setting, "--json").json
+    seconds = shell["assumed"]["latency"]
+    assert seconds == int(latency) / 1000
+    took = duration(shell["seconds"]["point"])
+    assert text_of(estimate).endswith(f"time {took} with 4 workers if a call takes {seconds:g} s")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ GRID = """
 benchmark: searchqa
 grid:
   optimizer.learning_rate: [2, 8]
-  train.batch_size: [2, 4]
+  optimizer.verify: [off, edits]
 seeds: [1]
 """
 
@@ -69,12 +69,13 @@ def test_the_page_of_a_sweep_has_the_numbers_of_its_file(swept: Path) -> None:
     (chart,) = charts(page)
     lines = {line["words"]: line["value"] for line in chart["series"][0]["data"]}
     for one in result["combinations"]:
-        rate, size = one["settings"].values()
+        rate, verify = one["settings"].values()
+        assert verify in ("off", "edits")
         selection, test = one["best_gate_score"], one["test"]["hard"]
-        words = f"learning_rate {rate}, batch_size {size}: selection {selection:.2f}"
+        words = f"learning_rate {rate}, verify {verify}: selection {selection:.2f}"
         assert lines[f"{words}, test {test:.2f}"] == [
             str(rate),
-            str(size),
+            verify,
             round(selection, 6),
             round(test, 6),
         ]

@@ -55,7 +55,7 @@ def test_the_state_and_the_way_on_come_before_everything_else(tmp_path: Path, en
     assert ("Resume the run" in page) == (ending != "budget")
     assert "Verdict" not in page and "progress" not in page
     if fact:
-        assert f"Cause: {fact.message}." in page and fact.error not in page
+        assert f"Cause: {fact.message}." in page and f"{fact.error}:" not in page
 
 
 def test_an_evaluation_that_cannot_be_resumed_has_no_way_on(tmp_path: Path) -> None:

@@ -96,13 +96,15 @@ def served(root: Path, *flags: str) -> Iterator[str]:
 
 
 @contextmanager
-def client(root: Path, access: Access | None = None, **headers: str) -> Iterator[TestClient]:
+def client(
+    root: Path, access: Access | None = None, *, patience: float = 60, **headers: str
+) -> Iterator[TestClient]:
     """Asks the application without a network; it reads every log to its end at once.
 
     It has the token, unless an access of its own is given.
     """
     known = Access(TOKEN)
-    made = application(root, access or known, patience=60)
+    made = application(root, access or known, patience=patience)
     asking = TestClient(made, base_url=HOME, headers=headers)
     if access is None:
         asking.cookies.set(known.cookie, known.pass_value)
@@ -113,6 +115,7 @@ def client(root: Path, access: Access | None = None, **headers: str) -> Iterator
 def addresses_of(app: Starlette) -> list[tuple[str, str]]:
     """Every method and address of the application, for its run `searchqa/a`."""
     parts = {"benchmark": "searchqa", "run": "a", "step": "1", "name": "app.js", "sweep": "s"}
+    parts |= {"file": "tasks.csv"}
     routes = [route for route in app.routes if isinstance(route, Route)]
     return [
         (method, route.path.format(**parts))

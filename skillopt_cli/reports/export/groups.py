@@ -45,7 +45,7 @@ def export_of_labels(found: ExportedTasks) -> ExportTable:
         columns += [Column(f"{prefix}{name}", "count") for name in ("scored", "right", "answered")]
         columns += [Column(f"{prefix}{name}", "number") for name in ("precision", "recall", "f1")]
     columns += _flip_columns(found)
-    pairs = _pairs(found)
+    pairs = label_pairs(found)
     rows = []
     for part, label, tasks in _grouped(found, lambda task: found.label_of(task.row)):
         counts = [
@@ -71,7 +71,7 @@ def export_of_confusions(found: ExportedTasks) -> ExportTable:
     columns += [Column(f"{prefix}count", "count") for prefix in found.prefixes]
     rows = [
         (part, *pair, *(counts[pair][i] for i in range(len(found.titles))))
-        for part, counts in _pairs(found).items()
+        for part, counts in label_pairs(found).items()
         for pair in sorted(counts, key=lambda pair: [(name == NO_LABEL, name) for name in pair])
     ]
     return ExportTable(columns, rows)
@@ -122,10 +122,14 @@ def _flips(found: ExportedTasks, tasks: Group) -> tuple[int, ...]:
 
 
 Pairs = dict[str, dict[tuple[str, str], list[int]]]
+"""Counts by part of the data, then by expected and given label; a count for each text."""
 
 
-def _pairs(found: ExportedTasks) -> Pairs:
-    """How often each label was expected and each given, by part; a count for each text."""
+def label_pairs(found: ExportedTasks) -> Pairs:
+    """How often each label was expected and each given, of the attempts that have a score.
+
+    What is right counts as the expected label however it is spelt.
+    """
     pairs: Pairs = {task.part: defaultdict(lambda: [0] * len(found.titles)) for task in found.tasks}
     for task in found.tasks:
         expected = found.label_of(task.row)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from skillopt_cli.core.labels import Labels, TaskAnswers, find_labels
 from skillopt_cli.core.task import SPLITS, Split
 from skillopt_cli.reports.export.table import Column, ExportTable
 from skillopt_cli.reports.task_answers import TaskAnswer
-from skillopt_cli.reports.task_table import TaskRow, task_table
+from skillopt_cli.reports.task_table import TaskRow, TaskTable, task_table
 from skillopt_cli.reports.task_texts import TaskTexts
 from skillopt_cli.runlog.view import RunView
 
@@ -67,28 +68,54 @@ class ExportedTasks:
         return self.labels.label_of([*answers, *(one.strip(" .!\"'`*") for one in answers)])
 
 
-def exported_tasks(view: RunView, folder: Path, split: Split | None = None) -> ExportedTasks:
+def exported_tasks(
+    view: RunView, folder: Path, split: Split | None = None, most: int = sys.maxsize
+) -> ExportedTasks:
     """The tasks of a run that were attempted.
 
     Args:
         folder: the run folder.
+        most: limit on the bytes of all results together.
         split: which; else those on which a training measures both seed and best skill, and the
             one that an evaluation measured.
 
     Raises:
-        UsageError: none was attempted.
+        UsageError: none was attempted, or the results have more bytes.
     """
-    measured = SPLITS if view.evaluated is None else (view.evaluated,)
-    texts = TaskTexts(folder, whole=True)
-    tables = {name: task_table(view, name, texts) for name in measured}
-    chosen = (split,) if split else COMPARED if view.evaluated is None else measured
-    found = [tables[name] for name in chosen if name in tables and tables[name].rows]
-    if not found:
+    texts = TaskTexts(folder, whole=most)
+    tables = {name: task_table(view, name, texts) for name in measured_splits(view)}
+    if texts.refused:
+        raise UsageError(
+            f"the results of the run {folder} have more than {most:,} bytes",
+            f"`skillopt runs export {folder.name}` has no such limit",
+        )
+    found = tasks_of(tables, (split,) if split else compared_splits(view))
+    if not found.tasks:
         what = f"{split} task" if split else "task"
         raise UsageError(
             f"the run {folder} has no {what} that was attempted",
             "`skillopt runs list` shows the runs, and what each has measured",
         )
+    return found
+
+
+def measured_splits(view: RunView) -> tuple[Split, ...]:
+    """The splits whose tasks a run attempts."""
+    return SPLITS if view.evaluated is None else (view.evaluated,)
+
+
+def compared_splits(view: RunView) -> tuple[Split, ...]:
+    """The splits on which texts are compared: those that an evaluation, or a training, measures."""
+    return COMPARED if view.evaluated is None else (view.evaluated,)
+
+
+def tasks_of(tables: Mapping[Split, TaskTable], splits: Sequence[Split]) -> ExportedTasks:
+    """The tasks of some splits.
+
+    Args:
+        tables: of all splits that were measured, which together show whether answers are labels.
+    """
+    found = [tables[name] for name in splits if name in tables and tables[name].rows]
     answers = [
         TaskAnswers(row.task, tuple(row.expected))
         for table in tables.values()
@@ -99,7 +126,7 @@ def exported_tasks(view: RunView, folder: Path, split: Split | None = None) -> E
         for table in found
         for row in table.rows
     ]
-    return ExportedTasks(found[0].titles, tasks, find_labels(answers))
+    return ExportedTasks(found[0].titles if found else (), tasks, find_labels(answers))
 
 
 def export_of_tasks(found: ExportedTasks) -> ExportTable:

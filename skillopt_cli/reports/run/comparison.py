@@ -15,7 +15,15 @@ from skillopt_cli.reports.run.subject import Difference, Subject
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.summary import summarise
 from skillopt_cli.runlog.text.action import action_words
-from skillopt_cli.runlog.text.format import change, count, one_line, out_of, result_name, score
+from skillopt_cli.runlog.text.format import (
+    change,
+    count,
+    one_line,
+    out_of,
+    plain_words,
+    result_name,
+    score,
+)
 from skillopt_cli.runlog.text.header import skill_words
 from skillopt_cli.runlog.verdict import why_no_change
 
@@ -38,7 +46,7 @@ def side_by_side(
     yield Rows(titles, [_row(run, kind, priced) for run in runs], range(1, len(titles) - 1))
     yield Line(
         "steps: accepted/rejected/skipped/indecisive; the best val score was selected on its tasks,"
-        " so it flatters: compare test scores",
+        " so it overestimates: compare test scores",
         "dim",
         free=True,
     )
@@ -126,7 +134,7 @@ def _row(run: Subject, kind: Literal["hard", "soft"], priced: bool) -> tuple[str
         "/".join(str(number) for number in counts) if run.view.total_steps else "-",
         f"{run.view.rollouts_saved:,}",
         *((money_cell(run.view.spent),) if priced else ()),
-        str(summary["status"]),
+        plain_words(str(summary["status"])),
     )
 
 

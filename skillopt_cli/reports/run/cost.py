@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from skillopt_cli.core.ledger import Ledger, Spent
 from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.runlog.costs import Document, spend_document
-from skillopt_cli.runlog.text.format import UNKNOWN, count, dollars, pair
+from skillopt_cli.runlog.text.format import UNKNOWN, count, dollars, pair, plain_words
 from skillopt_cli.runlog.text.spend import less
 from skillopt_cli.runlog.view import RunView
 
@@ -128,7 +128,9 @@ def _table(view: RunView) -> Rows:
             *((money_cell(spend),) if priced else ()),
         )
 
-    rows = [(role, stage, *cells(view.ledger.rows[role, stage])) for role, stage in places]
+    rows = [
+        (role, plain_words(stage), *cells(view.ledger.rows[role, stage])) for role, stage in places
+    ]
     more = (*(("cached",) if cached else ()), *(("USD",) if priced else ()))
     titles = ("role", "stage", "calls", "tokens", *more)
     return Rows(titles, [*rows, ("all", "", *cells(total))], range(2, len(titles)))
@@ -141,7 +143,7 @@ def _gaps(view: RunView) -> Iterator[Block]:
         yield Line(f"{count(total.silent, 'call')} without token counts", "yellow")
     if total.unpriced:
         hint = (
-            "the models' prices can be said under `model.prices`"
+            "the models' prices can be set under `model.prices`"
             if guess is None
             else f"about {dollars(guess)} in all, at the mean price of the other calls"
         )

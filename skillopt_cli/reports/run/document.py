@@ -24,8 +24,8 @@ from skillopt_cli.runlog.text.spend import less
 from skillopt_cli.runlog.view import RunView
 
 BEST_NOTE = (
-    "the best gate score was selected on the selection tasks, so it flatters;"
-    " the test score is the honest one"
+    "the best gate score was selected on the selection tasks, so it overestimates;"
+    " the test score is unbiased"
 )
 
 

@@ -13,7 +13,7 @@ from skillopt_cli.reports.page import Block, Details, Figure, Heading, Line, Num
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.action import action_words
-from skillopt_cli.runlog.text.format import dollars, one_line, score
+from skillopt_cli.runlog.text.format import dollars, one_line, plain_words, score
 from skillopt_cli.runlog.view import RunView
 
 _NARROW = 320
@@ -95,7 +95,7 @@ def _edit(step: StepView, outcome: EditOutcome) -> Iterator[Line | Quote]:
     place = f" in {one_line(edit.file)}" if edit.file else ""
     fate = step.fate(outcome)
     style = {"applied": "green", "appended": "green", "tried": ""}.get(fate, "yellow")
-    yield Line(f"{fate}{reason}{tried}: {one_line(edit.op)}{place}", style)
+    yield Line(f"{fate}{reason}{tried}: {plain_words(one_line(edit.op))}{place}", style)
     if edit.target:
         yield Line("at this text:")
         yield Quote(edit.target)

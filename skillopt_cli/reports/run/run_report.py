@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from skillopt_cli.core.edits import state_words
 from skillopt_cli.core.events import RunFailed, TestMeasured
+from skillopt_cli.reports.confusions import confusion_blocks, confusions_of
 from skillopt_cli.reports.evaluation import evaluation_blocks, pruned_blocks
 from skillopt_cli.reports.page import Block, Heading, Line, Number, Rows
 from skillopt_cli.reports.run.cost import cost_blocks
@@ -63,6 +64,7 @@ def run_report(reported: Subject, *, illustrated: bool = False) -> Iterator[Bloc
     yield from _looks(reported, illustrated)
     if illustrated:
         yield from overview(view)
+    yield from _labels(reported)
     ends = {epoch.step: epoch for epoch in view.epochs}
     if view.steps:
         yield Heading("Steps")
@@ -123,14 +125,14 @@ def _selection(view: RunView) -> Iterator[Block]:
         came = "seed" if came == SEED else came
         rows.append((f"{name} ({came})", shown, out_of(means.scored, means.n) if means else reach))
     yield Rows(("skill", "val score", "tasks"), rows)
-    honest = (
-        "the test score is the honest one"
+    tested = (
+        "the test score is unbiased"
         if {"best", "final"} & view.tests.keys()
-        else "no test score, the honest one, was measured"
+        else "no test score, which is unbiased, was measured"
     )
     if standing.best is not None:
         yield Line(
-            f"The best val score was selected on these tasks, so it flatters; {honest}.",
+            f"The best val score was selected on these tasks, so it overestimates; {tested}.",
             "dim",
             free=True,
         )
@@ -175,6 +177,16 @@ def _found(reported: Subject, illustrated: bool) -> Iterator[Block]:
     yield from pruned_blocks(reported.view.pruned)
     if reported.evaluation is not None:
         yield from evaluation_blocks(reported.evaluation)
+    yield from _labels(reported)
+
+
+def _labels(reported: Subject) -> Iterator[Block]:
+    if reported.tasks is None:
+        return
+    blocks = list(confusion_blocks(confusions_of(reported.tasks)))
+    if blocks:
+        yield Heading("Labels")
+        yield from blocks
 
 
 def _looks(reported: Subject, illustrated: bool) -> Iterator[Block]:

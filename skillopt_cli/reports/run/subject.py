@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import flatten
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.reports.evaluation import evaluation_of
+from skillopt_cli.reports.export.tasks import ExportedTasks, exported_tasks
 from skillopt_cli.reports.split_ledger import SplitLedger, split_ledger
 from skillopt_cli.runlog.manifest_diff import differences, require_same_tasks
 from skillopt_cli.runlog.run_log import read_view
@@ -28,21 +30,31 @@ class Subject:
     Attributes:
         ledger: the looks at its test tasks, where they were read.
         evaluation: what `eval_summary.json` holds; None for a training.
+        tasks: the tasks of the run, where they were read and any was attempted.
     """
 
     label: str
     view: RunView
     ledger: SplitLedger | None = None
     evaluation: dict[str, Any] | None = None
+    tasks: ExportedTasks | None = None
 
 
-def read_subject(label: str, folder: Path) -> Subject:
+def read_subject(label: str, folder: Path, *, tasks: bool = False) -> Subject:
     """A run, with all that a report shows of it.
+
+    Args:
+        tasks: whether its tasks are read too.
 
     Raises:
         DataError: its log or its result cannot be read.
     """
-    return Subject(label, read_view(folder), split_ledger(folder), evaluation_of(folder))
+    view = read_view(folder)
+    found = None
+    if tasks:
+        with suppress(UsageError):  # none was attempted
+            found = exported_tasks(view, folder)
+    return Subject(label, view, split_ledger(folder), evaluation_of(folder), found)
 
 
 @dataclass(frozen=True, slots=True)

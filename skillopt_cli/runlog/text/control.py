@@ -9,7 +9,7 @@ from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.runlog.event_groups import ControlFact
 from skillopt_cli.runlog.summary import SCHEMA, status
-from skillopt_cli.runlog.text.format import edit_words, one_line
+from skillopt_cli.runlog.text.format import edit_words, one_line, plain_words
 from skillopt_cli.runlog.view import RunView
 
 
@@ -19,13 +19,13 @@ def control_lines(event: ControlFact) -> tuple[str, ...]:
         case ev.PausePlanned():
             text = "will pause when edits are chosen"
         case ev.PauseDropped():
-            text = "the planned pause is taken back"
+            text = "the planned pause is cancelled"
         case ev.RunPaused(at="edits"):
             text = "paused, edits can be vetoed now; `skillopt ctl RUN resume` goes on"
         case ev.RunPaused():
             text = "paused; `skillopt ctl RUN resume` goes on"
         case ev.RunContinued():
-            text = "going on"
+            text = "resumed"
         case ev.StopRequested():
             text = "stopping, calls in flight may finish"
         case ev.SettingChanged():
@@ -98,9 +98,10 @@ def status_lines(document: dict[str, Any]) -> tuple[str, ...]:
     """The same for people."""
     planned, paused = document["planned_steps"], document["paused"]
     place = f", step {document['step']} of {planned}" if planned else ""
-    stages = f", {' and '.join(document['stages'])}" if document["stages"] else ""
+    stages = plain_words(f", {' and '.join(document['stages'])}") if document["stages"] else ""
     flight = document["in_flight"]
-    lines = [f"{document['run_id']}: {document['status']}{held_words(paused)}{place}{stages}"]
+    state = plain_words(document["status"])
+    lines = [f"{document['run_id']}: {state}{held_words(paused)}{place}{stages}"]
     if document["stopping"] and flight is not None:
         lines.append("stopping")
     if document["pause_planned"]:

@@ -12,6 +12,7 @@ from skillopt_cli.runlog.text.format import (
     one_line,
     origin_words,
     out_of,
+    plain_words,
     result_name,
     score,
 )
@@ -49,12 +50,12 @@ def _broken_off(view: RunView, event: RunFailed) -> str:
     advised = "skillopt resume" in event.hint or event.exit_code == Interrupted.exit_code
     if not event.resumable or advised or view.run is None:
         return text
-    return f"{text}; `skillopt resume {one_line(view.run.run_id)}` takes it up"
+    return f"{text}; `skillopt resume {one_line(view.run.run_id)}` continues it"
 
 
 def status_words(view: RunView) -> str:
     """The status of `summary.json`, in full for a budget."""
-    word = status(view)
+    word = plain_words(status(view))
     if word != "budget" or not view.total_steps:
         return word
     return f"budget exhausted after {count(view.done, 'step')} of {view.total_steps}"

@@ -34,7 +34,12 @@ def one_line(text: str) -> str:
 
 def result_name(label: str) -> str:
     """The name of a result; the label `eval` is an evaluation of the test split."""
-    return "test" if label == "eval" else one_line(label).replace("_", " ")
+    return "test" if label == "eval" else plain_words(one_line(label))
+
+
+def plain_words(name: str) -> str:
+    """A name of the files with spaces in place of its underscores."""
+    return name.replace("_", " ")
 
 
 def shorten(text: str, limit: int) -> str:

@@ -14,7 +14,7 @@ _WORDS = {
     "improved": "better than the seed",
     "worse": "worse than the seed",
     "unproven": "not proven better than the seed",
-    "underpowered": "too few tasks to tell",
+    "underpowered": "too few tasks to decide",
 }
 
 

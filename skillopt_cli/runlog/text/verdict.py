@@ -14,7 +14,7 @@ VERDICT_TITLES: Mapping[str, tuple[str, str]] = {
     "improved": ("Better", "good"),
     "worse": ("Worse", "red"),
     "unproven": ("Not proven better", "yellow"),
-    "underpowered": ("Too few tasks to tell", "yellow"),
+    "underpowered": ("Too few tasks to decide", "yellow"),
     "not better": ("No better", "yellow"),
     "nothing won": ("No change", "yellow"),
 }
@@ -33,7 +33,7 @@ def verdict_sentence(verdict: RunVerdict) -> str:
         return "The best skill is the seed skill, unchanged: there is nothing to compare."
     if verdict.best is None:
         tasks = f"{verdict.asked} {verdict.split}"
-        return f"Nothing can be said of the trained skill: none of {tasks} tasks has both scores."
+        return f"There is no verdict on the trained skill: none of {tasks} tasks has both scores."
     best, seed = pair(verdict.best, verdict.seed)
     against = (
         f"{best} against {seed} on {count(verdict.n, f'{verdict.split} task')}"

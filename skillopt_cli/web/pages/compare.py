@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.formatting import count
@@ -18,6 +19,7 @@ from skillopt_cli.runlog.text.format import shorten
 from skillopt_cli.web.chart_options import overlaid_chart
 from skillopt_cli.web.context import Page, WebContext
 from skillopt_cli.web.pages.attempts import address
+from skillopt_cli.web.pages.reading import reading_page
 from skillopt_cli.web.pages.tasks import LONGEST, answer_cell, last_section
 from skillopt_cli.web.paths import NotFound, RunName
 from skillopt_cli.web.runs import RunSnapshot
@@ -27,7 +29,7 @@ MOST = 8
 SPLITS: tuple[Split, ...] = ("test", "selection")
 
 
-def page(context: WebContext, request: Request) -> Page:
+def page(context: WebContext, request: Request) -> Page | Response:
     """The runs named by `?run=BENCHMARK/ID`."""
     keys = list(dict.fromkeys(request.query_params.getlist("run")))
     if not 2 <= len(keys) <= MOST:
@@ -35,10 +37,8 @@ def page(context: WebContext, request: Request) -> Page:
             f"{count(len(keys), 'run')} ticked", f"tick two to {MOST} in the list of runs"
         )
     snapshots = [context.runs.snapshot(_parsed(key)) for key in keys]
-    if unread := [one for one in snapshots if not one.whole]:
-        raise UsageError(
-            f"the log of {unread[0].name.key} is still being read", "try again in a moment"
-        )
+    if reading := reading_page(context, snapshots):
+        return reading
     folders = [one.folder for one in snapshots]
     labels = labels_of(folders)
     ledger = split_ledger(folders[0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from skillopt_cli.reports.run.document import step_document
 from skillopt_cli.reports.run.figures import curve
 from skillopt_cli.reports.run.html import parts_of
 from skillopt_cli.reports.split_ledger import ledger_blocks, split_ledger
+from skillopt_cli.runlog.costs import Document
 from skillopt_cli.runlog.summary import TESTS
 from skillopt_cli.runlog.text.ending import (
     metric_label,
@@ -26,7 +26,7 @@ from skillopt_cli.runlog.text.ending import (
     status_words,
     trouble_words,
 )
-from skillopt_cli.runlog.text.format import duration, result_name
+from skillopt_cli.runlog.text.format import duration, plain_words, result_name
 from skillopt_cli.runlog.text.limits import cap_words, pace_place, slowed, speed_words
 from skillopt_cli.runlog.text.spend import money_words, spend_words
 from skillopt_cli.runlog.text.unfinished import capped, resume_command, unfinished_words
@@ -144,10 +144,20 @@ def _about(view: RunView) -> list[tuple[str, str]]:
 def _found(context: WebContext, snapshot: RunSnapshot) -> Iterator[Block]:
     """What pruning removed, and the result of an evaluation."""
     yield from pruned_blocks(snapshot.view.pruned)
-    with suppress(NotFound):  # of a training, and before the end
-        yield from evaluation_blocks(
-            read_evaluation(context.outputs.file(snapshot.name, EVALUATION).parent)
-        )
+    if (found := evaluation(context, snapshot.name)) is not None:
+        yield from evaluation_blocks(found)
+
+
+def evaluation(context: WebContext, name: RunName) -> Document | None:
+    """The result of an evaluation; None for a training, and before the end.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    try:
+        return read_evaluation(context.outputs.file(name, EVALUATION).parent)
+    except NotFound:
+        return None
 
 
 def _sentence(snapshot: RunSnapshot) -> str:
@@ -168,7 +178,7 @@ def _stages(view: RunView) -> Iterator[dict[str, Any]]:
     for stage in view.stages:
         left = stage.left(now)
         yield {
-            "title": stage.stage.replace("_", " ") + (f" ({stage.label})" if stage.label else ""),
+            "title": plain_words(stage.stage) + (f" ({stage.label})" if stage.label else ""),
             "done": stage.done if stage.attempts else None,
             "total": stage.total,
             "broken": stage.broken,

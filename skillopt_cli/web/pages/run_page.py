@@ -8,6 +8,7 @@ from typing import Any
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.core.events.control import PausePoint
 from skillopt_cli.runlog.text.control import held_words
+from skillopt_cli.runlog.text.format import plain_words
 from skillopt_cli.runlog.text.header import skill_words
 from skillopt_cli.web.context import Page
 from skillopt_cli.web.live import version_of
@@ -55,6 +56,6 @@ def status_sentence(
     status: str, paused: PausePoint | None, place: str, stages: Iterable[str]
 ) -> str:
     """The state of a run in a sentence, for screen readers."""
-    running = " and ".join(dict.fromkeys(stage.replace("_", " ") for stage in stages))
+    running = " and ".join(dict.fromkeys(map(plain_words, stages)))
     at_work = f", at work on {running}" if running else ""
-    return f"{status.replace('_', ' ')}{held_words(paused)}{place}{at_work}"
+    return f"{plain_words(status)}{held_words(paused)}{place}{at_work}"

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from starlette.requests import Request
 
 from skillopt_cli.benchmarks.kit.answers import tagged_or_all
 from skillopt_cli.charts.task_grid import STATE_WORDS, grid_of
 from skillopt_cli.core.task import SPLITS, Split
+from skillopt_cli.reports.confusions import confusion_blocks
+from skillopt_cli.reports.page import Block
 from skillopt_cli.reports.run.figures import heat
+from skillopt_cli.reports.run.html import parts_of
 from skillopt_cli.reports.task_answers import TaskAnswer
 from skillopt_cli.reports.task_table import LABELS, TaskRow, first_split
 from skillopt_cli.runlog.text.format import score, shorten
 from skillopt_cli.web.context import Page, WebContext, run_name
 from skillopt_cli.web.listing import Key, Listing, part_of
 from skillopt_cli.web.pages.attempts import address
+from skillopt_cli.web.pages.downloads import download_links
 from skillopt_cli.web.pages.run_page import run_page
+from skillopt_cli.web.runs import RunSnapshot
 
 LONGEST = 160
 """Characters of a text in the table; the page of a task has all of it."""
@@ -64,8 +69,17 @@ def page(context: WebContext, request: Request) -> Page:
         labels=LABELS,
         counts={label: sum(label in row.labels for row in table.rows) for label in LABELS},
         kinds=sorted({row.kind for row in table.rows if row.kind}),
+        downloads=download_links(snapshot),
+        confusions=list(parts_of(_confusions(snapshot, split))),
         picture=heat(grid_of(split, columns.rows[::-1], links), links),
     )
+
+
+def _confusions(snapshot: RunSnapshot, split: Split) -> Iterator[Block]:
+    """The confusion matrices of a split, with those of the tasks that confirm the best skill."""
+    if split != "train" or snapshot.view.evaluated == "train":
+        parts = (split, "confirmation") if split == "test" else (split,)
+        yield from confusion_blocks(snapshot.confusions, parts)
 
 
 def _text(row: TaskRow) -> str:

@@ -1,0 +1,85 @@
+"""The confusion matrices of a run whose answers are labels: on its page and in its report."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import pytest
+from command_line import CITIES, skillopt
+from dom import parsed, text_of
+from web_rig import client
+
+Counts = dict[tuple[str, str, str, str], int]
+
+
+def shown(page: Element) -> Counts:
+    """Every cell of every matrix, by part, text, expected and given label."""
+    found: Counts = {}
+    for table in page.iter("table"):
+        caption = table.find("caption")
+        if caption is None:
+            continue
+        title, part = text_of(caption).partition(":")[0].split(", ")
+        titles = [text_of(head) for head in table.iter("th") if head.get("scope") == "col"]
+        assert titles[0] == "expected"
+        for row in table.iter("tr"):
+            head = row.find("th[@scope='row']")
+            cells = list(row.iter("td"))
+            assert head is not None or not cells
+            for given, cell in zip(titles[1:], cells, strict=head is not None):
+                assert head is not None
+                key = part, title.lower(), text_of(head), given
+                assert key not in found
+                found[key] = int(text_of(cell))
+                marked = "same" in (cell.get("class") or "").split()
+                assert marked == (text_of(head) == given and given in CITIES)
+    return found
+
+
+def exported(run: Path) -> Counts:
+    """The counts that `runs export` writes."""
+    rows = skillopt("runs", "export", run, "--what", "confusions", "--format", "jsonl").lines
+    return {
+        (row["split"], text, row["expected"], row["answer"]): row[f"{text}_count"]
+        for row in rows
+        for text in ("seed", "best")
+    }
+
+
+def without_zeros(counts: Counts) -> Counts:
+    return {key: number for key, number in counts.items() if number}
+
+
+def test_page_and_report_show_the_counts_of_the_export(labelled: Path, tmp_path: Path) -> None:
+    expected = without_zeros(exported(labelled))
+    found: Counts = {}
+    with client(labelled.parent.parent) as asking:
+        for split in ("selection", "test", "train"):
+            page = parsed(asking.get(f"/runs/folder/p/tasks?split={split}").text)
+            tables = shown(page)
+            assert {key[0] for key in tables} == ({split} if split != "train" else set())
+            found |= tables
+    assert without_zeros(found) == expected
+    assert {key[2] for key in found} >= set(CITIES)
+    report = tmp_path / "report.html"
+    skillopt("gate-report", labelled, "--out", report)
+    assert shown(parsed(report.read_text(encoding="utf-8"))) == found
+
+
+def test_answers_that_are_no_labels_have_no_matrix(trained: Path, tmp_path: Path) -> None:
+    with client(trained) as asking:
+        assert not shown(parsed(asking.get("/runs/searchqa/a/tasks?split=test").text))
+    report = tmp_path / "report.html"
+    skillopt("gate-report", trained / "searchqa/a", "--out", report)
+    assert not shown(parsed(report.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("damage", ["", "no JSON\n"])
+def test_results_that_cannot_be_read_are_named(labelled: Path, tmp_path: Path, damage: str) -> None:
+    run = shutil.copytree(labelled, tmp_path / "outputs/folder/p")
+    (run / "test/best/results.jsonl").write_text(damage, encoding="utf-8")
+    with client(tmp_path / "outputs") as asking:
+        page = asking.get("/runs/folder/p/tasks?split=test").text
+    assert "are not in the run folder" in page
