@@ -153,10 +153,9 @@ def test_the_estimate_knows_what_the_plan_of_the_shell_knows(tmp_path: Path, lat
     assert estimate is not None
     setting = f"model.simulated.latency_ms={latency}"
     shell = skillopt("plan", "searchqa", "--preset", "tiny", "--set", setting, "--json").json
-    seconds = shell["assumed"]["latency"]
-    assert seconds == int(latency) / 1000
-    took = duration(shell["seconds"]["point"])
-    assert text_of(estimate).endswith(f"time {took} with 4 workers if a call takes {seconds:g} s")
+    took, seconds = duration(shell["seconds"]["point"]), shell["assumed"]["latency"]
+    assert f"time {took} with 4 workers if a call" in text_of(estimate)
+    assert f"takes {seconds:.3g} s" in text_of(estimate)
 
 
 @pytest.mark.parametrize(

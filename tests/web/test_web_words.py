@@ -18,7 +18,7 @@ PATHS = ("", "/steps/1", "/steps/2", "/steps/3", "/tasks", "/tasks?split=test", 
 PATHS += ("/skills", "/steer", "/settings", "/attempts?task=val-001&in=selection")
 QUOTED = {"code", "pre", "textarea", "script", "style"}
 """Elements whose text is that of a file or of a setting."""
-NAMES = {"max_calls", "max_usd", "openai_compatible", "val_001"}
+NAMES = {"learning_rate", "max_calls", "max_usd", "openai_compatible", "val_001"}
 """Names of settings, backends and tasks, which are what people write."""
 RAW = re.compile(r"[a-z]+_[a-z_]+")
 
