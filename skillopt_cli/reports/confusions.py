@@ -26,7 +26,7 @@ class ConfusionMatrix:
         part: a split, or `confirmation`.
         names: of the rows and columns, in alphabetical order; `OTHER` and `NO_LABEL` come last.
         counts: by text, then by expected and by given label, in the order of `names`.
-        merged: how many labels `OTHER` stands for.
+        merged: how many labels `OTHER` counts together.
     """
 
     part: str

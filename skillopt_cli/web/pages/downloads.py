@@ -57,6 +57,7 @@ def page(context: WebContext, request: Request) -> Page | Response:
     try:
         with _LOCK:
             kept.write(build())
+    # Whatever it was, nobody will read the file.
     except BaseException:
         kept.close()
         raise
