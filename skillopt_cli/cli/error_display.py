@@ -25,6 +25,7 @@ from skillopt_cli.ui.error_text import ERROR, HINT
 _ADVICE = re.compile(r"[.:]? *\(?(?:Did you mean|Possible options:) (?P<names>.*?)\)?\Z", re.DOTALL)
 # Literals as the parser sets them: in quotes, and options bare.
 _QUOTED = re.compile(r"'([^']*)'")
+_FEWEST_LETTERS = 2
 _NO_BRACES = str.maketrans("", "", "{}")
 _OPTION = re.compile(r"(?<![\w`-])(--?[A-Za-z][\w-]*)(?![\w`])")
 
@@ -79,8 +80,24 @@ def _usage_error(error: typer.TyperException) -> UsageError:
     if advice:
         message = message[: advice.start()]
         hint = f"did you mean {_literals(advice['names'].rstrip('?'))}?"
+    if abbreviated := _abbreviated(error):
+        hint = f"did you mean {_literals(', '.join(abbreviated))}?"
     message = _literals(message.rstrip("."))
     return UsageError(message[:1].lower() + message[1:], hint)
+
+
+def _abbreviated(error: typer.TyperException) -> list[str]:
+    """The options whose words begin with the letters of one that there is not, such as `--lr`."""
+    letters = getattr(error, "option_name", "").lstrip("-")
+    context = getattr(error, "ctx", None)
+    if len(letters) < _FEWEST_LETTERS or context is None:
+        return []
+    names = (name for option in context.command.params for name in option.opts)
+    return [
+        name
+        for name in sorted(names)
+        if letters == "".join(word[:1] for word in name.lstrip("-").split("-"))
+    ]
 
 
 def _said(error: typer.TyperException) -> str:
