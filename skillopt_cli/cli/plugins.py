@@ -173,7 +173,8 @@ def list_backends(
     typer.echo(
         f"\nNo key is needed for {free} (`--preset demo` takes local and rules), for a server of"
         " your own (OPENAI_COMPATIBLE_BASE_URL=http://127.0.0.1:8000/v1), and to repeat a run"
-        " from its recording (--replay FILE)."
+        " from its recording (--replay FILE).",
+        err=True,
     )
 
 

@@ -88,7 +88,7 @@ def test_workbooks_come_with_their_records(tmp_path: Path) -> None:
     assert not (folder / "spreadsheet" / "old").exists()
     assert not list(folder.glob(".unpacked*"))
     benchmark = SHEETS.open(BenchmarkRequest(data_root=tmp_path / "data"))
-    assert benchmark.source == f"{folder} (1 train / 1 selection / 1 test)"
+    assert benchmark.source == "data/spreadsheetbench (1 train / 1 selection / 1 test)"
     assert [task.id for task in benchmark.tasks("selection")] == ["a/b"]
     about = json.loads((folder / "split_manifest.json").read_text())
     assert about["counts"] == {"train": 1, "val": 1, "test": 1}

@@ -130,7 +130,7 @@ def test_prepared_data_is_complete_and_loads(outcomes: dict[str, Any], tmp_path:
     }
     (tmp_path / "searchqa").symlink_to(folder)
     benchmark = SPEC.open(BenchmarkRequest(data_root=tmp_path))
-    assert benchmark.source == f"{tmp_path / 'searchqa'} (3 train / 1 selection / 2 test)"
+    assert benchmark.source == "searchqa (3 train / 1 selection / 2 test)"
     assert [task.id for task in benchmark.tasks("test")] == ["t2", "t0"]
 
 

@@ -42,14 +42,14 @@ def test_a_renamed_project_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path / "new")
     ended = skillopt("resume", "a")
     assert ended.code == 0, ended.err
-    assert f"Data: {tmp_path / 'new' / 't.jsonl'} cut" in ended.err
+    assert "Data: t.jsonl cut" in ended.err
     assert "nothing to do" not in ended.err
     # And once more: the place of the second time is the one that counts.
     (tmp_path / "new").rename(tmp_path / "newer")
     monkeypatch.chdir(tmp_path)
     assert skillopt("resume", tmp_path / "newer/outputs/folder/a").code == 0
     measured = skillopt("eval", "--skill", tmp_path / "newer/outputs/folder/a")
-    assert f"Data: {tmp_path / 'newer' / 't.jsonl'} cut" in measured.err
+    assert "Data: newer/t.jsonl cut" in measured.err
 
 
 def test_a_run_folder_alone_may_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ def test_a_run_folder_alone_may_be_moved(tmp_path: Path, monkeypatch: pytest.Mon
     shutil.move(tmp_path / "project/outputs/folder/a", tmp_path / "b")
     ended = skillopt("resume", tmp_path / "b")
     assert ended.code == 0, ended.err
-    assert f"Data: {tmp_path / 'project/t.jsonl'} cut" in ended.err
+    assert "Data: project/t.jsonl cut" in ended.err
 
 
 def test_a_copied_project_uses_its_own_files(
@@ -140,7 +140,7 @@ def test_paths_of_a_file_may_count_from_its_folder(folder: str, from_there: str)
         encoding="utf-8",
     )
     ended = skillopt("data", "check", "--config", "project/c.yaml", "folder", *SETTINGS[:2])
-    assert ended.out.startswith(f"folder: {Path.cwd() / 'project'}")
+    assert ended.out.startswith("folder: project/t.jsonl ")
     # A flag counts from the working folder, as ever.
     other = ("--set", "env.data_path=t.jsonl")
     assert refused(3, "data", "check", "--config", "project/c.yaml", "folder", *other).error

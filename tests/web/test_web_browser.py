@@ -71,7 +71,7 @@ def test_from_the_list_to_a_trajectory(tab: Callable[..., Tab], address: str) ->
     opened.open("/")
     page.get_by_role("link", name="searchqa/b").click()
     assert page.get_by_role("heading", level=1).inner_text() == "b"
-    page.get_by_role("link", name="Tasks").click()
+    page.get_by_role("link", name="Tasks", exact=True).click()
     page.get_by_role("group", name="Heat map of selection tasks").first.wait_for()
     page.get_by_role("row", name="val-001").get_by_role("link").click()
     page.get_by_role("link", name="seed skill").click()
