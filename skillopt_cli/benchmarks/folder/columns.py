@@ -11,7 +11,7 @@ from typing import Any
 
 from skillopt_cli.benchmarks.folder.options import FolderOptions
 from skillopt_cli.benchmarks.folder.tasks import ANSWER_KEYS, OPTIONAL_KEYS, PROMPT_KEYS
-from skillopt_cli.benchmarks.kit.numbers import parse_number
+from skillopt_cli.benchmarks.kit.numbers import is_amount
 from skillopt_cli.benchmarks.kit.records import Record, scalar_text
 from skillopt_cli.core.errors import ConfigError, Undetermined
 
@@ -27,10 +27,6 @@ PROMPT_NAMES = (
 )
 """Names that columns of task texts usually have, beside ours."""
 _IDENTIFIER = re.compile(r"(?:.*[_ -])?(?:id|uuid|guid|idx|index|no|nr|number|row)", re.IGNORECASE)
-_AMOUNT = re.compile(r"(?:[A-Z]{3} )?[^\w]*(?!0\d)\d(?:.*\d)?\W*(?:\w+\W*){0,2}")
-"""A number with a currency before it, or up to two words behind it; 0042 is a code."""
-_LONGEST_NUMBER = 15
-"""Digits of a number; more are an identifier."""
 _PROSE = 4
 """Words of a usual cell from which on a column holds prose."""
 
@@ -169,12 +165,6 @@ def prompt_column(columns: Columns, options: FolderOptions, answer: str) -> Choi
     if len(likely) == 1:
         return Choice(likely[0], "the only text" if len(free) == 1 else "the only long text")
     raise columns.unclear("task text", "prompt_key", likely or (free if len(free) > 1 else ()))
-
-
-def is_amount(text: str) -> bool:
-    """Whether a text is a number, apart from a unit, and its value alone counts."""
-    short = sum(map(str.isdigit, text)) <= _LONGEST_NUMBER
-    return bool(short and _AMOUNT.fullmatch(text.strip()) and parse_number(text) is not None)
 
 
 def _likely_prompts(columns: Columns, names: Sequence[str]) -> list[str]:

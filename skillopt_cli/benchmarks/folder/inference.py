@@ -10,15 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from skillopt_cli.benchmarks.folder.columns import (
-    answer_column,
-    is_amount,
-    prompt_column,
-    read_columns,
-)
+from skillopt_cli.benchmarks.folder.columns import answer_column, prompt_column, read_columns
 from skillopt_cli.benchmarks.folder.options import FolderOptions
 from skillopt_cli.benchmarks.folder.tasks import ANSWER_KEYS, PROMPT_KEYS, references, uniform
 from skillopt_cli.benchmarks.kit.json_fields import read_object
+from skillopt_cli.benchmarks.kit.numbers import is_amount
 from skillopt_cli.benchmarks.kit.options import read_options
 from skillopt_cli.benchmarks.kit.ratio import BY_KIND, BY_LABEL
 from skillopt_cli.benchmarks.kit.records import Record, read_records, single_file

@@ -139,6 +139,10 @@ _OF_MONEY = {"k": 10**3, "K": 10**3, "m": 10**6, "b": 10**9}
 _SECOND = re.compile(rf"(?:[ -](?!(?:{_PROSE})\b)([^\W\d_]+))?\W*", re.VERBOSE)
 """What may come behind the first word of a unit that is not in the table: one more word."""
 _RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
+_AMOUNT = re.compile(r"(?:[A-Z]{3} )?[^\w]*(?!0\d)\d(?:.*\d)?\W*(?:\w+\W*){0,2}")
+"""A number with a currency before it, or up to two words behind it; 0042 is a code."""
+_LONGEST_NUMBER = 15
+"""Digits of a number; more are an identifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +224,12 @@ def parse_number(text: str) -> Quantity | None:
         return None
     rest = text[: found[0].start()] + text[found[0].end() :]
     return None if any(char.isdigit() for char in rest) else _quantity(found[0])
+
+
+def is_amount(text: str) -> bool:
+    """Whether a text is a number, apart from a unit, and its value alone counts."""
+    short = sum(map(str.isdigit, text)) <= _LONGEST_NUMBER
+    return bool(short and _AMOUNT.fullmatch(text.strip()) and parse_number(text) is not None)
 
 
 def same_number(answer: Quantity, reference: Quantity, tolerance: Tolerance) -> bool:
