@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from skillopt_cli.benchmarks.kit.numbers import is_amount
 from skillopt_cli.benchmarks.kit.typography import folded
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.task import SPLITS, Split, Task
@@ -34,6 +35,9 @@ _LIST = re.compile(
 )
 _OBJECT = re.compile(r"""\s*\{\s*(?:"[^"]*"|'[^']*')\s*:""")
 _DECIMAL = re.compile(r"[-+]?\d*\.\d+")
+_NUMERIC = "set env.scorer=numeric, with env.tolerance where digits may be rounded"
+_FORMS = 'write the forms that are right as several answers, such as ["1.5", "1.50"]'
+"""What to do about decimals among references that are no numbers, which `numeric` refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,7 @@ async def spelling_findings(
                 "write each label in one way",
             )
         )
+    numbers = all(is_amount(text) for one in tasks for text in one.expected)
     decimals = [one for one in tasks if any(map(_DECIMAL.fullmatch, one.expected))][:MOST_LABELS]
     strict = [one.task.id for one in decimals if await hard(one.task, f"{one.expected[0]}0") < 1.0]
     if strict:
@@ -159,7 +164,7 @@ async def spelling_findings(
                 "warning",
                 f"the reference of {count(len(strict), 'task')} is a decimal number that is"
                 f" compared as text: {_some(strict)}",
-                "set env.scorer=numeric, with env.tolerance where digits may be rounded",
+                _NUMERIC if numbers else _FORMS,
             )
         )
     return found

@@ -24,7 +24,7 @@ async def found(tmp_path: Path, answers: list[Any], **options: Any) -> str:
     ]
     request = BenchmarkRequest(split_dir=write_splits(tmp_path, *splits), options=options)
     findings = await check_data(SPEC.open(request), LocalExecutor(tmp_path))
-    return "\n".join(f"{one.level}: {one.what}" for one in findings)
+    return "\n".join(f"{one.level}: {one.what} ({one.hint})" for one in findings)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,18 @@ async def test_spellings(tmp_path: Path, answers: list[str], scorer: str, told: 
 async def test_decimals(tmp_path: Path, answers: list[Any], scorer: str, warned: bool) -> None:
     text = await found(tmp_path, answers, scorer=scorer)
     assert warned is ("decimal number that is compared as text" in text)
+
+
+@pytest.mark.parametrize(
+    ("answers", "numeric"),
+    [(["3.5", "4.25"], True), ([3.5, "2", ["1.5", "3/2"]], True), (["3.5", "4.25", "x"], False)],
+)
+async def test_the_scorer_of_numbers_is_named_where_all_are_numbers(
+    tmp_path: Path, answers: list[Any], numeric: bool
+) -> None:
+    text = await found(tmp_path, answers, scorer="exact")
+    assert numeric is ("env.scorer=numeric" in text)
+    assert numeric is not ('as several answers, such as ["1.5", "1.50"]' in text)
 
 
 @pytest.mark.parametrize(
