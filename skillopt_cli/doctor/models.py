@@ -60,18 +60,27 @@ async def check_addresses(
     for role in roles:
         spec = playing(config, role)
         url = address_of(config, role)
-        if spec is None or spec.open is None or spec.free or url in seen:
+        if spec is None or spec.open is None or spec.free:
             continue
-        seen.add(url)
-        if url:
+        if url and url not in seen:
+            seen.add(url)
             found += await check_address(url, environment)
-        elif role in ready and not calls:
-            own = "a model" if spec.runs_programs else "an address"
-            what = f"`{spec.name}` has {own} of its own, which was not tried"
-            found.append(warning("address", what, "add --probe to make one short call"))
+        elif not url and role in ready and not calls:
+            found.append(_untried(spec))
+    found = list(dict.fromkeys(found))  # two roles may have one backend
     if any(_signs_in_with_azure(config, role) for role in roles):
         found += check_azure_cli(environment)
     return found
+
+
+def _untried(spec: BackendSpec) -> Check:
+    """The row on a model whose place the configuration does not name."""
+    if spec.networked:
+        what = f"the program of `{spec.name}` was not run"
+        return warning("program", what, "add --probe to run it once, on a short question")
+    own = "a model" if spec.runs_programs else "an address"
+    what = f"`{spec.name}` has {own} of its own, which was not tried"
+    return warning("address", what, "add --probe to make one short call")
 
 
 async def check_answers(overrides: Overrides, environment: Mapping[str, str]) -> list[Check]:

@@ -17,11 +17,13 @@ from skillopt_cli.backends.rate_limiter.stop_gate import StopGate
 from skillopt_cli.benchmarks.kit.answers import extract_answer, tagged_or_all
 from skillopt_cli.benchmarks.kit.judges import Verdict, ask, read_verdict
 from skillopt_cli.benchmarks.searchqa.prompts import PROMPTS
+from skillopt_cli.compose.benchmark import open_benchmark, splits_in_use
 from skillopt_cli.compose.endpoints import backend_name, effective, own_settings, roles_of
 from skillopt_cli.compose.executors import passing_executor
 from skillopt_cli.compose.prompts import shipped_prompts
 from skillopt_cli.compose.roles import ModelContext, agent_of, open_models, role_settings, role_spec
 from skillopt_cli.compose.secrets import known_secrets
+from skillopt_cli.compose.seed_skill import seed_skill
 from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.compose.trust import require_consent
 from skillopt_cli.config import RunConfig
@@ -36,7 +38,7 @@ from skillopt_cli.core.events import Role
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Brief, ChatReply, ChatRequest, Message, Section, Usage
-from skillopt_cli.engine.preflight import BY_HAND
+from skillopt_cli.engine.preflight import check_attempts, expects_files
 from skillopt_cli.plugins import SIMULATED
 from skillopt_cli.ports import AgentBackend, BackendSpec, ChatBackend, Executor, lifetime
 from skillopt_cli.stages.answer_parsing import UnusableAnswer, read_answer
@@ -84,6 +86,7 @@ class ProbeResult:
         backend, model, address: what was called; the address holds no credentials, "" where the
             backend has one of its own.
         seconds: from the request to the reply, None without one.
+        finish: why the reply ends there; of a program, how its attempt ended.
         read: the answer as parsed; "" when it cannot be parsed.
         note: what is unusual about a parsed answer.
         error, kind, hint: the fault; empty when there is none.
@@ -180,6 +183,8 @@ async def _ask(
         chat = models.live[role]
         known = replace(known, model=chat.name)
         await stack.enter_async_context(lifetime(chat))
+        if models.trial is not None:
+            return await _try_program(known, models.trial, config, executor)
         heard = _LastReply(models.checks[role])
         if role == "optimizer":
             return await _ask_optimizer(known, heard)
@@ -250,6 +255,29 @@ async def _ask_judge(known: ProbeResult, chat: _LastReply) -> ProbeResult:
     return replace(heard, read=verdict, note=note)
 
 
+async def _try_program(
+    known: ProbeResult, agent: AgentBackend, config: RunConfig, executor: Executor
+) -> ProbeResult:
+    """Have a program with its own model make the first attempt of a run, where a run makes one."""
+    if not config.run.preflight:
+        return replace(known, note="it was not run: `run.preflight` is false")
+    benchmark = open_benchmark(config)
+    if expects_files(benchmark.brief(splits_in_use(config, benchmark)["selection"][0])):
+        return replace(known, note="it was not run: the tasks come with files, a probe without")
+    begun = time.monotonic()
+    seed = seed_skill(config.env, benchmark.seed_skill)
+    attempt = await check_attempts(agent, seed, executor)
+    return replace(
+        known,
+        seconds=time.monotonic() - begun,
+        answer=attempt.answer,
+        finish=attempt.ending,
+        usage=attempt.usage,
+        read=extract_answer(attempt.answer),
+        note=attempt.error,
+    )
+
+
 async def _ask_target(
     known: ProbeResult, chat: _LastReply, agent: AgentBackend, executor: Executor
 ) -> ProbeResult:
@@ -266,7 +294,7 @@ async def _ask_target(
             heard,
             "Unanswered",
             f"the target gave no answer: {attempt.error or 'its text is empty'}",
-            BY_HAND
+            "try the program by hand, or add `model.target.name=NAME`"
             if attempt.ending == "broken"
             else "raise model.target.max_completion_tokens, or add `model.target.name=NAME`",
         )

@@ -59,17 +59,23 @@ async def check_judges(chat: ChatBackend, benchmark: Judged, tasks: Sequence[Tas
         raise _unusable("judge", error) from error
 
 
-BY_HAND = (
+_BY_HAND = (
     "run the program by hand in an empty folder, with a question on its standard input, and with"
     " the skill where `model.command.skill_file` puts it"
 )
-"""What to do about a program that fails."""
+_ISOLATED = (
+    "the program ran isolated, without network and with no file of yours but those its command"
+    " names: `run.readable=/FOLDER` lets it read more, `run.executor=local` runs it as by hand"
+)
 _LEFT_OUT = "leave this question out with `run.preflight=false` if it is only this one"
 """What to do where a question is refused that no task is like."""
 
 
-async def check_attempts(agent: AgentBackend, seed: SkillDocument, executor: Executor) -> None:
+async def check_attempts(agent: AgentBackend, seed: SkillDocument, executor: Executor) -> Attempt:
     """Have a program attempt a one-line task with the seed skill, as it will attempt others.
+
+    Returns:
+        The attempt, which is not broken.
 
     Raises:
         FatalBackendError: it gives no answer.
@@ -78,8 +84,9 @@ async def check_attempts(agent: AgentBackend, seed: SkillDocument, executor: Exe
     if made.ending == "broken":
         raise BackendUnusable(
             f"the target {agent.name} fails at a one-line task: {made.error}",
-            f"{BY_HAND}; {_LEFT_OUT} that fails",
+            f"{_ISOLATED if executor.isolates else _BY_HAND}; {_LEFT_OUT} that fails",
         )
+    return made
 
 
 def expects_files(brief: Brief) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import SMALLEST, refused, skillopt
+from sandbox_rig import namespaces_or_skip
 
 from skillopt_cli.plugins import load_backend
 from skillopt_cli.testing import ModelServer
@@ -114,6 +115,78 @@ def test_a_command_made_for_a_skill_file_has_it_in_the_first_check() -> None:
     order = [word for text in settings for word in ("--set", text)]
     ended = skillopt("train", "searchqa", *SMALLEST, *COMMAND, *order)
     assert ended.code == 0, ended.err
+
+
+NEEDS_SKILL = """cd .agents/skills/mine && test -s SKILL.md && test -s notes.md || exit 3
+echo '<answer>Paris</answer>'"""
+NEEDS_CONTEXT = "grep -q '## Context' || exit 3; echo '<answer>x</answer>'"
+PROBED = {
+    "the skill where it is looked for": ("searchqa", NEEDS_SKILL, (), 0, 'read as "Paris"'),
+    "a question it refuses": ("searchqa", NEEDS_CONTEXT, (), 4, "it ended with code 3"),
+    "the question left out": (
+        *("searchqa", NEEDS_CONTEXT, ("run.preflight=false",), 0),
+        "it was not run: `run.preflight` is false",
+    ),
+}
+
+
+def skill_folder(name: str) -> Path:
+    folder = Path(name)
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("Answer from the context.\n", encoding="utf-8")
+    (folder / "notes.md").write_text("Take your time.\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("case", PROBED)
+def test_a_probe_runs_a_program_as_a_run_does_first(case: str) -> None:
+    benchmark, text, more, code, what = PROBED[case]
+    settings = (
+        f"model.command.argv={program(text)}",
+        "model.command.skill_file=.agents/skills/mine/SKILL.md",
+        *("run.executor=local", "model.retry.max_attempts=1", *more),
+    )
+    order = [word for one in settings for word in ("--set", one)]
+    flags = (benchmark, *SMALLEST, *COMMAND, *order, "--skill-init", skill_folder("mine"))
+    checked = skillopt("doctor", *flags, "--probe", "--json")
+    (row,) = [row for row in checked.json["checks"] if row["name"] == "target answers"]
+    assert what in row["what"]
+    probed = skillopt("backends", "list", "--probe", *flags[1:])
+    assert what.removeprefix("read as ") in probed.out
+    assert (checked.code, probed.code, skillopt("train", *flags).code) == (code, code, code)
+
+
+def test_a_probe_runs_no_program_that_is_made_for_files() -> None:
+    argv = ("--set", f"model.command.argv={program('exit 3')}", "--executor", "local")
+    ended = skillopt("doctor", "docvqa", *COMMAND, *argv, "--probe", "--json")
+    (row,) = [row for row in ended.json["checks"] if row["name"] == "target answers"]
+    assert (row["state"], "tasks come with files" in row["what"]) == ("ok", True)
+
+
+def test_a_program_that_was_not_run_is_named_as_one_beside_a_model_elsewhere() -> None:
+    argv = ("--set", f"model.command.argv={program('exit 3')}")
+    flags = ("--target-backend", "command", *argv, "--optimizer-model", "o")
+    ended = skillopt(
+        *("doctor", "searchqa", *flags, "--optimizer-backend", "openai_compatible", "--json"),
+        OPENAI_API_KEY="k",
+    )
+    rows = {row["name"]: row["what"] for row in ended.json["checks"]}
+    assert rows["program"] == "the program of `command` was not run"
+    assert rows["address"].startswith("`openai_compatible` has an address of its own")
+
+
+def test_the_hint_on_a_program_that_failed_isolated_names_what_it_cannot_read() -> None:
+    search = f"{Path(namespaces_or_skip().path).parent}:/usr/bin:/bin"
+    Path("beside").mkdir()
+    Path("beside/answer").write_text("<answer>Paris</answer>", encoding="utf-8")
+    agent = program(f"cat {Path('beside/answer').absolute()}")
+    flags = (*SMALLEST, *COMMAND, "--set", f"model.command.argv={agent}")
+    isolated = (*flags, "--executor", "namespace")
+    ended = refused(4, "train", "searchqa", *isolated, PATH=search)
+    assert "the program ran isolated" in ended.hint and "by hand in" not in ended.hint
+    assert "`--set run.readable=/FOLDER`" in ended.hint and "`--executor local`" in ended.hint
+    readable = ("--set", f"run.readable={Path('beside').absolute()}")
+    assert skillopt("train", "searchqa", *isolated, *readable, PATH=search).code == 0
 
 
 @pytest.mark.slow
