@@ -86,7 +86,8 @@ def reply(system: str, user: str) -> str:
     """Return the reply to a prompt: edits as JSON, or `ok` where none are asked for."""
     if "## Trajectory" not in user:
         return "ok"
-    skill, _, _ = user.partition("## Trajectory")
+    # What was rejected is shown behind the skill: it may solve another task, and is proposed again.
+    skill = re.split(r"^## (?:Earlier steps|Trajectory)", user, flags=re.MULTILINE)[0]
     failed = TRAJECTORY.findall(user)
     edits = []
     for shows, edit in EDITS:
