@@ -3,16 +3,21 @@
     python stand_in.py orders/optimizer.py skillopt train ...
 
 The first argument is a file with a function `reply(system, user)` that returns the text of a reply.
-The command after it finds the server in OPENAI_COMPATIBLE_BASE_URL.
+The command after it finds the server in OPENAI_COMPATIBLE_BASE_URL. The port depends on the path of
+the file alone, so that a run that was interrupted finds the same server when it is resumed. Ctrl-C
+is left to the command.
 """
 
 from __future__ import annotations
 
 import json
 import runpy
+import signal
 import subprocess
 import sys
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -45,18 +50,37 @@ class ChatCompletions(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
+class Server(ThreadingHTTPServer):
+    """A server whose port is its own."""
+
+    allow_reuse_port = False
+
+
+def port_of(program: str) -> int:
+    """Return the port for a file: the same at every start, below those of outgoing connections."""
+    return 20_000 + zlib.crc32(str(Path(program).resolve()).encode()) % 10_000
+
+
 def main() -> int:
     """Run the command beside the server; its exit code is returned."""
     program, *command = sys.argv[1:]
     ChatCompletions.reply = staticmethod(runpy.run_path(program)["reply"])
-    with ThreadingHTTPServer(("127.0.0.1", 0), ChatCompletions) as server:
+    port = port_of(program)
+    try:
+        server = Server(("127.0.0.1", port), ChatCompletions)
+    except OSError as error:
+        print(f"port {port}, which belongs to {program}, cannot be used: {error}", file=sys.stderr)
+        print("hint: end the other command that is run with it, or copy the file", file=sys.stderr)
+        return 1
+    # Not SIG_IGN, which the command would inherit.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    with server:
         Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/v1"
+        url = f"http://127.0.0.1:{port}/v1"
         command = ["env", f"OPENAI_COMPATIBLE_BASE_URL={url}", *command]
-        try:
-            return subprocess.run(command, check=False).returncode
-        finally:
-            server.shutdown()
+        code = subprocess.run(command, check=False).returncode
+        server.shutdown()
+    return code if code >= 0 else 128 - code
 
 
 if __name__ == "__main__":
