@@ -255,7 +255,7 @@ def _outcome_lines(event: ev.CandidateMade) -> Lines:
         return ()
     applied = sum(outcome.changed for outcome in event.outcomes)
     rest = states_words({state: n for state, n in states.items() if state not in CHANGED})
-    return (f"Tried {applied} of {count(states.total(), 'edit')}: {rest}",)
+    return (f"Kept {applied} of {count(states.total(), 'edit')}: {rest}",)
 
 
 def _result_lines(before: RunView, event: ResultFact) -> Lines:
