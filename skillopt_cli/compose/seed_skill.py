@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from skillopt_cli.compose.endpoints import backend_name
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.env_section import EnvConfig
 from skillopt_cli.config.sections import OptimizerConfig
@@ -17,8 +18,10 @@ from skillopt_cli.core.events import Degraded
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.front_matter import fault_of_metadata, limits_exceeded, metadata_notice
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.plugins import load_backend
 from skillopt_cli.ports import BackendSpec
 from skillopt_cli.skill_folder import read_companions, read_skill_text
+from skillopt_cli.stages import Variants
 
 _PATH = re.compile(r"[\w.-]*[\w-](?:/[\w.-]+|\.\w[\w.-]*)+")
 """Words of a text that may be the path of a file: with a folder or a suffix."""
@@ -31,10 +34,11 @@ def training_seed(config: RunConfig, shipped: str) -> SkillDocument:
 
     Raises:
         UsageError, DataError: as `seed_skill`.
-        ConfigError: as `check_writable`.
+        ConfigError: as `check_writable` and `files_not_edited`.
     """
     seed = seed_skill(config.env, shipped)
     check_writable(seed, config.optimizer)
+    files_not_edited(seed, config)
     return seed
 
 
@@ -125,6 +129,26 @@ def read_only_files(seed: SkillDocument, config: RunConfig) -> int:
     """How many files beside SKILL.md an optimizer could edit, were `env.editable` set."""
     settable = config.env.editable is None and config.optimizer.skill_update_mode == "patch"
     return len(seed.folder.texts) if seed.folder and settable else 0
+
+
+def files_not_edited(seed: SkillDocument, config: RunConfig) -> str:
+    """That the optimizer edits SKILL.md alone, where `env.editable` names more; "" elsewhere.
+
+    Raises:
+        ConfigError: SKILL.md may not be edited, so that nothing is left for it.
+    """
+    name = backend_name(config, "optimizer")
+    stages = load_backend(name).stages
+    if not (isinstance(stages, Variants) and stages.text_alone):
+        return ""
+    if seed.folder is None or not seed.folder.more_editable:
+        return ""
+    if not seed.folder.may_change(SKILL_FILE):
+        raise ConfigError(
+            f"the optimizer `{name}` edits {SKILL_FILE} only, which `env.editable` leaves out",
+            f"add {SKILL_FILE} to `env.editable`, or choose a model as the optimizer",
+        )
+    return f"`{name}` edits {SKILL_FILE} only; what else `env.editable` names stays as it is"
 
 
 def files_left_out(skill: SkillDocument, path: Path) -> tuple[Degraded, ...]:

@@ -184,6 +184,8 @@ def start_warnings(plan: PlannedRun) -> Iterator[str]:
         )
     if plan.unsuited:
         yield f"Warning: {plan.unsuited}"
+    if plan.unedited:
+        yield f"Warning: {plan.unedited}"
     if words := long_skill_words(plan.skill_chars, "the seed skill"):
         yield f"Warning: {words}{_long_skill_price(plan)}"
     for role, name in (plan.earlier.models if plan.earlier else {}).items():

@@ -25,7 +25,7 @@ from skillopt_cli.compose.roles import (
     role_settings,
 )
 from skillopt_cli.compose.schedule import caps_of, train_plan
-from skillopt_cli.compose.seed_skill import training_seed
+from skillopt_cli.compose.seed_skill import files_not_edited, training_seed
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.blocks import blocks
 from skillopt_cli.core.caps import Cap, Use
@@ -96,6 +96,7 @@ class PlannedRun:
         earlier: the base of the plan, reduced to what was taken from it.
         skill_chars: characters that the seed skill adds to every call.
         unsuited: why the optimizer cannot learn from the train split; "" where it may.
+        unedited: that the optimizer leaves files as they are which it may edit; "" of none.
         unmatched: what is said of references that are lists written as text; "" of none.
         likely: calls where the accuracy is not known.
         seconds: what a call takes, by role.
@@ -112,6 +113,7 @@ class PlannedRun:
     earlier: EarlierRun | None = None
     skill_chars: int = 0
     unsuited: str = ""
+    unedited: str = ""
     unmatched: str = ""
     likely: Range | None = None
     seconds: Mapping[Role, float] = field(default_factory=dict)
@@ -278,6 +280,7 @@ def plan_run(
         earlier=earlier,
         skill_chars=skill_chars(skill, by_program=by_program),
         unsuited=optimizer_unsuited(config, benchmark, splits["train"]),
+        unedited=files_not_edited(skill, config),
         unmatched=lists_as_text(benchmark),
         likely=likely,
         seconds={role: forecaster.seconds(role) for role in costs},

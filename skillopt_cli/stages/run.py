@@ -89,6 +89,7 @@ class Variants:
     `update(run, skill, chosen)`; at an epoch's end `guide(run, comparison)` and
     `remember(run, comparison)`, which give a text, or None when there is no usable one.
     `quotes` is true where reflect writes marked worked examples, unless a setting forbids it.
+    `text_alone` is true where edits are of SKILL.md only, whatever else may be edited.
     `read_early(run, skill, trajectories, lessons)` begins what `reflect` will do with the first
     trajectories of a batch.
     `unsuited(benchmark, tasks)` is why the stages cannot learn from train tasks, "" if they may.
@@ -104,6 +105,7 @@ class Variants:
     guide: Callable[[Run, Comparison], Awaitable[str | None]]
     remember: Callable[[Run, Comparison], Awaitable[str | None]]
     quotes: bool = False
+    text_alone: bool = False
     read_early: (
         Callable[[Run, SkillDocument, Sequence[Trajectory], Sequence[Lesson]], None] | None
     ) = None

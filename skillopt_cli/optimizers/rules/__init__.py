@@ -21,6 +21,7 @@ STAGES = Variants(
     guide=guide_by_rules,
     remember=remember_by_rules,
     quotes=True,
+    text_alone=True,
     unsuited=why_unsuited,
 )
 
