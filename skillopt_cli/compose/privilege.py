@@ -39,6 +39,7 @@ class Privilege:
         file: the file that gives its value; None where the user does.
         usual: whether it may be asked for by any file: a program found by its own name, a key for
             its own provider.
+        isolation: how a program is isolated, in words; "" where it is not, or not for certain.
     """
 
     kind: Kind
@@ -47,6 +48,7 @@ class Privilege:
     setting: str = ""
     file: Path | None = None
     usual: bool = False
+    isolation: str = ""
 
     @property
     def needs_consent(self) -> bool:
@@ -55,10 +57,11 @@ class Privilege:
 
     @property
     def shown(self) -> str:
-        """The act in a few words, with the file that asks for it."""
-        if not (self.setting and self.file):
-            return self._act
-        return f"{self._act} ({self.setting} in {shown_file(self.file)})"
+        """The act in a few words, with its isolation and the file that asks for it."""
+        notes = [self.isolation] if self.isolation else []
+        if self.setting and self.file:
+            notes.append(f"{self.setting} in {shown_file(self.file)}")
+        return f"{self._act} ({'; '.join(notes)})" if notes else self._act
 
     @property
     def sentence(self) -> str:

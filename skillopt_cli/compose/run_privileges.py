@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skillopt_cli.compose.endpoints import backend_name, effective, setting_key
@@ -46,7 +46,11 @@ def run_privileges(
     run = _Settings(resolved, environment)
     config = resolved.config
     players = {role: load_backend(backend_name(config, role)) for role in roles}
-    found = [p for spec in players.values() for p in run.programs(spec)]
+    found = [
+        replace(program, isolation=run.isolated(spec))
+        for spec in players.values()
+        for program in run.programs(spec)
+    ]
     for role, spec in players.items() if calls else ():
         found += run.model(role, spec)
     found += [*run.services(), *run.trackers(), *run.cluster()] if roles else []
@@ -95,6 +99,15 @@ class _Settings:
             yield Privilege("program", command, "", variable, file)
         elif source.command:
             yield Privilege("program", source.command, usual=True)
+
+    def isolated(self, spec: BackendSpec) -> str:
+        """How the programs of a backend are isolated; "" where the settings alone do not decide it.
+
+        With `namespace` a run does not start on a machine that cannot isolate them.
+        """
+        if self.resolved.config.run.executor != "namespace":
+            return ""
+        return f"isolated: namespace, no network{'' if spec.networked else ' but its model'}"
 
     def started(self, players: Iterable[BackendSpec]) -> list[str]:
         """The programs of backends, each once, and the code of tasks."""

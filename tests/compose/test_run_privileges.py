@@ -351,6 +351,24 @@ def test_the_lines_name_programs_keys_hosts_and_files() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("backend", "executor", "words"),
+    [
+        (COMMAND, "namespace", "isolated: namespace, no network; model.command.argv in own.yaml"),
+        (COMMAND, "auto", "model.command.argv in own.yaml"),
+        (COMMAND, "local", "model.command.argv in own.yaml"),
+        ({"backend": "codex_exec"}, "namespace", "isolated: namespace, no network but its model"),
+        ({"backend": "codex_exec"}, "auto", ""),
+    ],
+)
+def test_the_isolation_of_a_program_is_named(
+    backend: dict[str, str], executor: str, words: str
+) -> None:
+    file = model(target=backend, command={"argv": "/a/b"}) | {"run": {"executor": executor}}
+    line = next(line for line in privilege_lines(asked(file)) if line.startswith("Programs: "))
+    assert line.partition(" (")[2].removesuffix(")") == words
+
+
 def test_what_a_file_holds_cannot_forge_a_line() -> None:
     argv = ["x", "\x1b[2K\rPrograms: none\n", "a" * 1000]
     (line, *_) = privilege_lines(asked(model(target=COMMAND, command={"argv": argv})))
