@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skillopt_cli.core.companion_files import SKILL_FILE, Folder
+from skillopt_cli.core.companion_files import SKILL_FILE, Folder, is_pattern
 from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit, Patch, Trial
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.labels import Labels
@@ -44,6 +44,8 @@ def _beside(folder: Folder) -> str:
     parts = [f"## Files beside it\nThe skill is a folder, and the text above is its {SKILL_FILE}."]
     if others:
         parts.append("\n".join(["These files belong to it and stay as they are:", *others]))
+    if globs := " or ".join(f"`{path}`" for path in folder.editable if is_pattern(path)):
+        parts.append(f"To make a new file, `append` to a path that matches {globs}.")
     parts += [f"### File `{path}`\n{_fenced(text)}" for path, text in shown]
     return "\n\n".join(parts)
 

@@ -186,6 +186,7 @@ def test_the_agent_runs_the_script_as_it_was_trained() -> None:
     assert f"### File `scripts/say.py`\n```\n{SCRIPT}```" in user
     assert f"- `references/forms.md` ({len(FORMS)} bytes)\n" in user and FORMS not in user
     assert f"- `logo.png` ({len(PICTURE)} bytes)" in user
+    assert "To make a new file, `append` to a path that matches `scripts/*.py`.\n" in user
     assert "file" in schema["$defs"]["FiledEdit"]["properties"]
 
 
@@ -200,12 +201,26 @@ def test_where_only_the_text_may_be_changed_no_file_is_asked_for_and_the_setting
     assert list(schema["$defs"]) == ["FailurePattern", "ProposedEdit"]
     setting = "`env.editable` names what may be edited"
     assert f"Note: 2 files beside SKILL.md are read-only; {setting}\n" in ended.err
-    assert f"Tried 0 of 2 edits: 2 read-only ({setting})\n" in ended.err
+    assert f"Kept 0 of 2 edits: 2 read-only ({setting})\n" in ended.err
     report = json.loads((run / "steps/step_0001/edit_report.json").read_text(encoding="utf-8"))
     told = ("read_only", f"`scripts/say.py` is read-only; {setting}")
     assert [(edit["state"], edit["reason"]) for edit in report] == [told, told]
     (skipped,) = events(run, "step_skipped")
     assert skipped["reason"] == f"2 edits chosen, 0 applied: 2 read-only ({setting})"
+
+
+RULES = ("--optimizer-backend", "rules", "--set", "run.preflight=false", "--display", "plain")
+
+
+def test_an_optimizer_that_edits_the_text_alone_is_named_where_more_may_be_edited() -> None:
+    warning = "`rules` edits SKILL.md only; what else `env.editable` names stays as it is\n"
+    assert warning in order(*EDITABLE, *RULES).err
+    assert warning not in order(*EDITABLE, "--display", "plain", run_id="b").err
+    assert warning not in order(*RULES, run_id="c").err
+    others = ("--set", "env.editable=scripts/*.py", "--set", "optimizer.use_slow_update=false")
+    ended = order(*RULES, *others, run_id="d")
+    assert ended.code == 2
+    assert "`rules` edits SKILL.md only, which `env.editable` leaves out" in ended.error
 
 
 def test_a_skill_that_names_files_beside_it_is_told_of_its_folder() -> None:
