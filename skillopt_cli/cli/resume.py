@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -47,7 +48,7 @@ def resume(
         raise UsageError(
             "a resumed run keeps its own configuration", "change single settings with --set"
         )
-    folder = find_run(run, overrides.out_root)
+    folder = _folder_of(run, overrides.out_root)
     overrides = replace(overrides, run_folder=folder)
     log = RunLog(folder).read()
     view = log.view
@@ -87,3 +88,18 @@ def resume(
     if not json:
         show_result(folder, summary)
     raise typer.Exit(code)
+
+
+def _folder_of(run: str, out_root: Path) -> Path:
+    """The folder of a run.
+
+    Raises:
+        UsageError: there is no such run; the error of a sweep's name has the sweep's command.
+    """
+    try:
+        return find_run(run, out_root)
+    except UsageError:
+        from skillopt_cli.sweeps.command import refuse_sweep
+
+        refuse_sweep(run, out_root)
+        raise

@@ -42,15 +42,22 @@ from skillopt_cli.store.files import replace_text
 from skillopt_cli.store.layout import CONFIG
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.sweeps.budget import SweepBudget
+from skillopt_cli.sweeps.command import sweep_command
 from skillopt_cli.sweeps.grid import SweepGrid, read_grid
 from skillopt_cli.sweeps.report import sweep_document, sweep_page
 from skillopt_cli.sweeps.results import SweepResults, sweep_results
 from skillopt_cli.sweeps.runner import InProcess, ProcessRunner, StopSignals
 from skillopt_cli.sweeps.scheduler import Scheduler
 from skillopt_cli.sweeps.search import SearchSource
-from skillopt_cli.sweeps.trials import GridSource, Trial, TrialFactory, trial_label, with_run
+from skillopt_cli.sweeps.trials import (
+    RESULT,
+    GridSource,
+    Trial,
+    TrialFactory,
+    trial_label,
+    with_run,
+)
 
-RESULT = "sweep.json"
 GridArgument = Annotated[Path, typer.Argument(metavar="GRID", help="YAML file of the sweep.")]
 JobsOption = Annotated[
     int, typer.Option(min=1, metavar="<int>", help="Runs at the same time; above 1 as processes.")
@@ -89,13 +96,17 @@ def sweep(
             outcome = Scheduler(source, runner, budget, read_view, _Told(read), signals).run()
         found = sweep_results(source.trials, outcome, read_view)
         code = _exit_code(found)
+        command = sweep_command(grid, overrides, jobs)
         document = sweep_document(read, found, budget, code)
+        document |= {"command": command, "working_folder": str(Path.cwd())}
         text = json_text.dumps(document, ensure_ascii=False, indent=2)
         replace_text(home / RESULT, f"{text}\n")
     if json:
         show_json(document)
     else:
         show(as_rich(sweep_page(read, found, budget)))
+    if found.outcome.interrupted:
+        raise Interrupted("stopped by the user", f"`{command}` continues the sweep")
     raise typer.Exit(code)
 
 

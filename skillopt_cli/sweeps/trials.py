@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,6 +24,9 @@ from skillopt_cli.sweeps.grid import SEED, Axis, Settings, SweepGrid
 
 HOME = "sweeps"
 """Folder below `env.out_root` with a folder per sweep."""
+RESULT = "sweep.json"
+"""File in the folder of a sweep with its result."""
+_RUN_ID = re.compile(r"(?P<sweep>.+)-[0-9a-f]{8}(?:-seed-?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,12 @@ class TrialFactory:
         yield from self.overrides.flags
         for text in self.overrides.assignments:
             yield text.partition("=")[0].strip().replace("-", "_")
+
+
+def sweep_of(run_id: str) -> str:
+    """The name of the sweep that gives its runs such an id; empty for an id of another form."""
+    found = _RUN_ID.fullmatch(run_id)
+    return found["sweep"] if found else ""
 
 
 def trial_label(trial: Trial, axes: tuple[Axis, ...] = ()) -> str:

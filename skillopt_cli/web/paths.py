@@ -33,6 +33,11 @@ class RunName:
         return f"{self.benchmark}/{self.run_id}"
 
 
+def sweep_url(name: str) -> str:
+    """The page of a sweep."""
+    return f"/sweeps/{quote(name, safe='')}"
+
+
 class Outputs:
     """The outputs folder, which contains all runs.
 

@@ -34,6 +34,7 @@ grid:
 seeds: [1, 2]
 """
 HOME = Path("outputs/sweeps/rates")
+PRINTED = Path("printed.txt")
 
 
 @pytest.fixture(autouse=True)
@@ -118,6 +119,7 @@ def test_caps_hold_over_all_runs_and_higher_ones_go_on() -> None:
     assert stopped["caps"]["max_calls"]["limit"] == paid // 2
     assert stopped["caps"]["max_calls"]["spent"] <= paid // 2
     assert "not_started" in statuses(stopped) and not stopped["finished"]
+    assert stopped["command"] == f"skillopt sweep rates.yaml --max-calls {paid // 2}"
     document = swept(code=0)
     assert set(statuses(document)) == {"finished"}
     results = {f.name: outcome(f) for f in folders(document)}
@@ -146,12 +148,13 @@ def test_killed_in_the_middle_it_goes_on_and_pays_nothing_twice() -> None:
 
 
 def kill_at(log: Path, lines: int, *arguments: str, by: int = signal.SIGKILL) -> int:
-    """Start the sweep as a process; end it once the log has so many lines. Its exit code."""
-    process = subprocess.Popen(
-        [*PROGRAM, "sweep", "rates.yaml", "--display", "none", *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    """Start the sweep as a process; end it once the log has so many lines. Its exit code.
+
+    What it printed to stderr is then in `PRINTED`.
+    """
+    argv = [*PROGRAM, "sweep", "rates.yaml", "--display", "none", *arguments]
+    with PRINTED.open("w", encoding="utf-8") as printed:
+        process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=printed)
     try:
         while not log.exists() or log.read_bytes().count(b"\n") < lines:
             assert process.poll() is None, "it ended before it could be killed"
@@ -179,6 +182,13 @@ def test_an_interrupt_stops_the_run_at_work_and_begins_no_other(
     stopped = json.loads((HOME / "sweep.json").read_text(encoding="utf-8"))
     assert stopped["interrupted"] and stopped["exit_code"] == 130
     assert sorted(statuses(stopped)) == ["interrupted", "not_started"]
+    command = f"skillopt sweep rates.yaml{' --jobs 2' if jobs == '2' else ''} --display none"
+    assert stopped["command"] == command
+    assert stopped["working_folder"] == str(Path.cwd())
+    assert PRINTED.read_text(encoding="utf-8").splitlines()[-2:] == [
+        "error: stopped by the user",
+        f"hint: `{command}` continues the sweep",
+    ]
     assert set(statuses(swept())) == {"finished"}
 
 
@@ -252,3 +262,20 @@ def test_a_search_goes_on_where_it_was() -> None:
     kept = {f.name for f in folders(first)}
     assert kept <= {f.name for f in folders(document)}
     assert swept() == document
+
+
+@pytest.mark.parametrize("result", [None, "{", "[]", '{"name": "rates"}'])
+@pytest.mark.parametrize("named", ["rates", "outputs/sweeps/rates"])
+def test_resume_of_a_sweep_names_the_command_that_continues_it(
+    named: str, result: str | None
+) -> None:
+    HOME.mkdir(parents=True)
+    if result is not None:
+        (HOME / "sweep.json").write_text(result, encoding="utf-8")
+    ended = refused(2, "resume", named)
+    assert ended.error == f"error: `{named}` is a sweep and no run"
+    assert ended.hint == "hint: the `skillopt sweep` command that began it continues it"
+    command = "skillopt sweep rates.yaml --max-calls 9"
+    (HOME / "sweep.json").write_text(json.dumps({"command": command}), encoding="utf-8")
+    assert refused(2, "resume", named).hint == f"hint: `{command}` continues it"
+    assert "there is no run `none`" in refused(2, "resume", "none").error

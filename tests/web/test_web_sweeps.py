@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -79,6 +80,61 @@ def test_the_page_of_a_sweep_has_the_numbers_of_its_file(swept: Path) -> None:
             round(selection, 6),
             round(test, 6),
         ]
+
+
+@pytest.mark.slow
+def test_a_run_of_a_sweep_leads_back_to_it(swept: Path, tmp_path: Path) -> None:
+    outputs = Path(shutil.copytree(swept, tmp_path / "outputs"))
+    run = document(outputs)["combinations"][0]["runs"][0]["run_id"]
+    with client(outputs) as asking:
+        page = asking.get(f"/runs/searchqa/{run}/tasks").text
+        assert '<a href="/sweeps/rates">' in page
+        assert "Sweep rates" in text_of(parsed(page))
+        # Its result may be gone, or never have been written.
+        (outputs / "sweeps/rates/sweep.json").unlink()
+        assert 'href="/sweeps/rates"' not in asking.get(f"/runs/searchqa/{run}").text
+
+
+def unfinished(outputs: Path, **changes: object) -> None:
+    """A sweep of two runs that was interrupted in its first."""
+    runs = [
+        {"run_id": f"rates-0000000{n}", "folder": f"outputs/searchqa/{folder}", "seed": None,
+         "status": status}
+        for n, folder, status in ((1, "begun", "interrupted"), (2, "none", "not_started"))
+    ]  # fmt: skip
+    combinations = [
+        {"place": None, "settings": {"optimizer.learning_rate": 2 * n},
+         "baseline_gate_score": None, "best_gate_score": None, "test": None,
+         "against_first": None, "runs": [run]}
+        for n, run in enumerate(runs, 1)
+    ]  # fmt: skip
+    found = {
+        "name": "rates", "interrupted": True, "finished": False, "exit_code": 130,
+        "incomparable": None, "combinations": combinations,
+        "command": "skillopt sweep rates.yaml --preset tiny", "working_folder": "/my work",
+    }  # fmt: skip
+    for folder in ("sweeps/rates", "searchqa/begun"):
+        (outputs / folder).mkdir(parents=True, exist_ok=True)
+    (outputs / "searchqa/begun/config.yaml").write_text("env:\n  name: searchqa\n")
+    (outputs / "sweeps/rates/sweep.json").write_text(json.dumps(found | changes))
+
+
+def test_the_page_of_an_unfinished_sweep_shows_how_to_go_on(tmp_path: Path) -> None:
+    outputs = tmp_path / "outputs"
+    unfinished(outputs)
+    with client(outputs) as asking:
+        page = parsed(asking.get("/sweeps/rates").text)
+        links = [a.attrib["href"] for a in page.iter("a")]
+        assert [link for link in links if link.startswith("/runs/")] == ["/runs/searchqa/begun"]
+        assert all(asking.get(link).status_code == 200 for link in links if link[0] == "/")
+        shown = text_of(page)
+        assert "run (not started)" in shown and "unknown" not in shown
+        (command,) = (text_of(one) for one in page.iter("code") if one.get("class") == "command")
+        assert command == "cd '/my work' && skillopt sweep rates.yaml --preset tiny"
+        # The same command would end at once; a finished sweep has nothing to go on with.
+        for changes in ({"exit_code": 5}, {"finished": True}, {"command": None}):
+            unfinished(outputs, **changes)
+            assert "skillopt sweep" not in asking.get("/sweeps/rates").text
 
 
 @pytest.mark.slow

@@ -10,8 +10,10 @@ from skillopt_cli.core.events.control import PausePoint
 from skillopt_cli.runlog.text.control import held_words
 from skillopt_cli.runlog.text.format import plain_words
 from skillopt_cli.runlog.text.header import skill_words
+from skillopt_cli.sweeps.trials import HOME, RESULT, sweep_of
 from skillopt_cli.web.context import Page
 from skillopt_cli.web.live import version_of
+from skillopt_cli.web.paths import NotFound, inside, sweep_url
 from skillopt_cli.web.runs import RunSnapshot
 
 TABS = (
@@ -44,12 +46,23 @@ def run_page(
     frame = {
         "run": snapshot,
         "measured": measured,
+        "sweep": _sweep(snapshot),
         "tabs": TABS,
         "tab": tab,
         "heading": heading or tab,
         "news": news,
     }
     return Page(template, frame | variables)
+
+
+def _sweep(snapshot: RunSnapshot) -> dict[str, str] | None:
+    """Name and address of the sweep that the run is of; None where it is of none with a page."""
+    name, root = sweep_of(snapshot.name.run_id), snapshot.folder.parent.parent
+    try:
+        inside(root, root / HOME / name / RESULT)
+    except NotFound:
+        return None
+    return {"name": name, "url": sweep_url(name)}
 
 
 def status_sentence(

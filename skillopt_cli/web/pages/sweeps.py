@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from starlette.requests import Request
 
-from skillopt_cli.core.errors import DataError
+from skillopt_cli.core.errors import BudgetExhausted, DataError
 from skillopt_cli.safe_files import read_regular
-from skillopt_cli.sweeps.trials import HOME
+from skillopt_cli.sweeps.command import LARGEST
+from skillopt_cli.sweeps.trials import HOME, RESULT
 from skillopt_cli.web.context import Page, WebContext
-from skillopt_cli.web.paths import NotFound, RunName, inside
+from skillopt_cli.web.paths import NotFound, RunName, inside, sweep_url
 from skillopt_cli.web.sweep_chart import parallel_chart
-
-RESULT = "sweep.json"
-_MOST_BYTES = 20_000_000
 
 
 def names(context: WebContext) -> list[str]:
@@ -43,10 +41,11 @@ def sweep(context: WebContext, request: Request) -> Page:
     name = request.path_params["sweep"]
     document = _read(context, name)
     try:
-        combinations = list(_combinations(document))
+        combinations = list(_combinations(context, document))
         variables = {
             **_row(name, document),
             "document": document,
+            "command": _command(document),
             "combinations": combinations,
             "keys": list(dict.fromkeys(key for one in combinations for key in one["settings"])),
             "chart": parallel_chart(document["combinations"]),
@@ -68,7 +67,7 @@ def _read(context: WebContext, name: str) -> dict[str, Any]:
     home = context.outputs.root / HOME / name
     path = inside(context.outputs.root, home / RESULT)
     try:
-        found = json.loads(read_regular(path, _MOST_BYTES))
+        found = json.loads(read_regular(path, LARGEST))
         if not isinstance(found, dict):
             raise ValueError("it is no object")
     except (OSError, ValueError, RecursionError) as error:
@@ -92,11 +91,29 @@ def _row(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
         tried = len(document["combinations"])
     except (LookupError, TypeError) as error:
         raise _damaged(name) from error
-    url = f"/sweeps/{quote(name, safe='')}"
-    return {"name": name, "url": url, "tried": tried, "finished": finished, "runs": len(runs)}
+    return {
+        "name": name,
+        "url": sweep_url(name),
+        "tried": tried,
+        "finished": finished,
+        "runs": len(runs),
+    }
 
 
-def _combinations(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _command(document: Mapping[str, Any]) -> str:
+    """The command that continues the sweep; empty where it is finished or needs a higher cap."""
+    command = document.get("command")
+    if not command or document["finished"] or document["exit_code"] == BudgetExhausted.exit_code:
+        return ""
+    return f"cd {shlex.quote(document['working_folder'])} && {command}"
+
+
+def _combinations(context: WebContext, document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for one in document["combinations"]:
-        runs = [{**run, "name": RunName(*Path(run["folder"]).parts[-2:])} for run in one["runs"]]
+        names = [RunName(*Path(run["folder"]).parts[-2:]) for run in one["runs"]]
+        # A run that has not begun has no folder yet, and no page.
+        runs = [
+            {**run, "url": name.url if context.outputs.holds(name) else ""}
+            for run, name in zip(one["runs"], names, strict=True)
+        ]
         yield {**one, "runs": runs, "settings": dict(one["settings"])}
