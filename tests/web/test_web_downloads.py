@@ -21,20 +21,25 @@ from skillopt_cli.web.security import HEADERS, Access
 
 RUN = "/runs/folder/p"
 TABLE_FILES = [f"{what}.{form}" for what in TABLES for form in downloads.FORMATS]
+TRAIN_FILES = [f"{downloads.TRAIN}.{form}" for form in downloads.FORMATS]
+FILES = [*TABLE_FILES, *TRAIN_FILES, downloads.STEPS, downloads.SKILL, downloads.REPORT]
 
 
 def exported(run: Path, file: str, folder: Path) -> bytes:
     """What the command line writes for a file of the page."""
     out = folder / file
-    if file == downloads.REPORT:
+    what = file.partition(".")[0]
+    if file in (downloads.REPORT, downloads.STEPS):
         ended = skillopt("gate-report", run, "--out", out)
+    elif what == downloads.TRAIN:
+        ended = skillopt("runs", "export", run, "--split", "train", "--out", out)
     else:
-        ended = skillopt("runs", "export", run, "--what", file.partition(".")[0], "--out", out)
+        ended = skillopt("runs", "export", run, "--what", what, "--out", out)
     assert ended.code == 0, ended.err
     return out.read_bytes()
 
 
-@pytest.mark.parametrize("file", [*TABLE_FILES, downloads.SKILL, downloads.REPORT])
+@pytest.mark.parametrize("file", FILES)
 def test_a_download_is_what_the_command_line_writes(
     labelled: Path, tmp_path: Path, file: str
 ) -> None:
@@ -56,7 +61,7 @@ def test_every_link_of_the_page_leads_to_a_file(labelled: Path, trained: Path) -
         with client(root) as asking:
             assert f'href="{run}/tasks#downloads"' in asking.get(run).text
             links = re.findall(r'href="([^"]+)" download', asking.get(f"{run}/tasks").text)
-            assert len(links) == (len(TABLE_FILES) if labels else 4) + 2
+            assert len(links) == (len(TABLE_FILES) if labels else 4) + 5
             for link in links:
                 assert asking.get(link).status_code == 200, link
 
@@ -102,7 +107,7 @@ def test_a_run_without_labels_has_no_tables_of_them(trained: Path) -> None:
     assert "the answers of this run are no labels" in answer.text
 
 
-@pytest.mark.parametrize("file", [*TABLE_FILES, downloads.SKILL, downloads.REPORT])
+@pytest.mark.parametrize("file", FILES)
 def test_no_file_is_served_without_the_token(labelled: Path, file: str) -> None:
     with client(labelled.parent.parent, Access("another-token-of-this-test")) as asking:
         answer = asking.get(f"{RUN}/export/{file}")

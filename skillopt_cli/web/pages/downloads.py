@@ -16,9 +16,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.task import Split
 from skillopt_cli.reports.diff.named_skill import named_skill
 from skillopt_cli.reports.export.skill import shipped_skill
-from skillopt_cli.reports.export.table import WRITERS
+from skillopt_cli.reports.export.steps import step_table
+from skillopt_cli.reports.export.table import WRITERS, as_csv
 from skillopt_cli.reports.export.tables import TABLES
 from skillopt_cli.reports.export.tasks import ExportedTasks, exported_tasks
 from skillopt_cli.reports.run.html import as_html
@@ -35,6 +37,9 @@ from skillopt_cli.web.runs import MOST_RESULTS, RunSnapshot
 FORMATS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
 """Formats of the tables, with their media types."""
 SKILL, SKILL_FOLDER, REPORT = "skill.md", "skill.zip", "report.html"
+STEPS = "steps.csv"
+TRAIN = "train-tasks"
+"""Name of the table of train tasks, without the ending of its format."""
 _CHUNK = 1 << 16
 _LOCK = Lock()
 """Held while a file is built: a table is several times as large in memory as it is on disk."""
@@ -76,8 +81,15 @@ def download_links(snapshot: RunSnapshot) -> list[tuple[str, list[tuple[str, str
 
     Labels are there only where the answers are labels.
     """
-    tables = [what for what in TABLES if snapshot.confusions.matrices or what not in _OF_LABELS]
-    found = [(what, [(form.upper(), f"{what}.{form}") for form in FORMATS]) for what in tables]
+    training = bool(snapshot.view.total_steps)
+    tables = {"tasks": "tasks"} | ({"train tasks": TRAIN} if training else {})
+    labelled = bool(snapshot.confusions.matrices)
+    tables |= {what: what for what in TABLES if labelled or what not in _OF_LABELS}
+    found = [
+        (title, [(form.upper(), f"{name}.{form}") for form in FORMATS])
+        for title, name in tables.items()
+    ]
+    found += [("steps", [("CSV", STEPS)])] if training else []
     if (snapshot.folder / "best_skill").is_dir():
         found.append(("best skill", [("ZIP", SKILL_FOLDER)]))
     elif (snapshot.folder / "best_skill.md").is_file():
@@ -95,6 +107,11 @@ def _builder(
     what, _, form = file.rpartition(".")
     if what in TABLES and form in FORMATS:
         return FORMATS[form], lambda: _table(snapshot, what, form)
+    if what == TRAIN and form in FORMATS:
+        return FORMATS[form], lambda: _table(snapshot, "tasks", form, "train")
+    if file == STEPS and snapshot.view.total_steps:
+        subject = Subject(snapshot.name.run_id, snapshot.view)
+        return FORMATS["csv"], lambda: as_csv(step_table([subject]))
     if file in (SKILL, SKILL_FOLDER):
         folder = context.outputs.texts(snapshot.name)
         if (folder / "best_skill").is_dir() != (file == SKILL_FOLDER):
@@ -106,8 +123,8 @@ def _builder(
     raise NotFound
 
 
-def _table(snapshot: RunSnapshot, what: str, form: str) -> bytes:
-    found = exported_tasks(snapshot.view, snapshot.folder, most=MOST_RESULTS)
+def _table(snapshot: RunSnapshot, what: str, form: str, split: Split | None = None) -> bytes:
+    found = exported_tasks(snapshot.view, snapshot.folder, split, most=MOST_RESULTS)
     return WRITERS[form](TABLES[what](found))
 
 
