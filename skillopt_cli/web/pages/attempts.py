@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 
+from skillopt_cli.benchmarks.kit.answers import tagged_or_all
 from skillopt_cli.charts.task_grid import STATE_WORDS
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.formatting import safe_name
@@ -36,6 +37,8 @@ _FOLDED = 90
 """Characters shown of what is folded."""
 LONGEST = 100_000
 """Limit on the characters shown of one text."""
+SHORT = 160
+"""Characters shown of an answer among others."""
 NEAR = 10
 """Attempts at the same task listed below one, before it and after it."""
 _MOST_BYTES = 20_000_000
@@ -80,7 +83,15 @@ def page(context: WebContext, request: Request) -> Page:
         if not attempts and snapshot.whole:
             raise NotFound
         part = part_of(attempts, f"{name.url}/attempts", request.query_params)
-        return run_page(snapshot, "task.html", "Tasks", f"task {task}", task=task, part=part)
+        texts = snapshot.texts.read((one.place, task) for one in part.rows)
+        about = next(iter(texts.values()), NO_TEXTS)
+        answers = {
+            place: shorten(tagged_or_all(one.answer), SHORT) for (place, _), one in texts.items()
+        }
+        return run_page(
+            snapshot, "task.html", "Tasks", f"task {task}", task=task, part=part,
+            question=about.question, expected=about.expected, answers=answers,
+        )  # fmt: skip
     document = _read(context, name, place, task)
     here = next((i for i, one in enumerate(attempts) if one.place == place), 0)
     near = attempts[max(here - NEAR, 0) : here + NEAR + 1]
