@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +17,7 @@ from skillopt_cli.reports.run.subject import Subject, labels_of, setting_differe
 from skillopt_cli.reports.split_ledger import split_ledger
 from skillopt_cli.reports.task_table import TaskRow
 from skillopt_cli.runlog.text.format import shorten
+from skillopt_cli.runlog.view import RunView
 from skillopt_cli.web.chart_options import overlaid_chart
 from skillopt_cli.web.context import Page, WebContext
 from skillopt_cli.web.pages.attempts import address
@@ -30,7 +32,7 @@ SPLITS: tuple[Split, ...] = ("test", "selection")
 
 
 def page(context: WebContext, request: Request) -> Page | Response:
-    """The runs named by `?run=BENCHMARK/ID`."""
+    """The runs named by `?run=BENCHMARK/ID`, compared with the one of `&base=`, else the oldest."""
     keys = list(dict.fromkeys(request.query_params.getlist("run")))
     if not 2 <= len(keys) <= MOST:
         raise UsageError(
@@ -39,6 +41,8 @@ def page(context: WebContext, request: Request) -> Page | Response:
     snapshots = [context.runs.snapshot(_parsed(key)) for key in keys]
     if reading := reading_page(context, snapshots):
         return reading
+    base = request.query_params.get("base", "")
+    snapshots.sort(key=lambda one: (one.name.key != base, _began(one.view)))
     folders = [one.folder for one in snapshots]
     labels = labels_of(folders)
     ledger = split_ledger(folders[0])
@@ -53,13 +57,25 @@ def page(context: WebContext, request: Request) -> Page | Response:
         if one.view.baseline is not None and one.view.total_steps
     ]
     variables = {
-        "names": [one.name for one in snapshots],
+        "base": snapshots[0].name,
+        "others": [(one.name, _address(keys, one.name.key)) for one in snapshots[1:]],
         "labels": labels,
         "chart": overlaid_chart(trained) if trained else None,
         "blocks": blocks,
         "tasks": {split: _differing(snapshots, split) for split in SPLITS},
     }
     return Page("compare.html", variables)
+
+
+def _began(view: RunView) -> float:
+    """When a run began, in Unix seconds; without steps, when its latest process did."""
+    return (view.steps[0].started if view.steps else 0.0) or view.worked.began
+
+
+def _address(keys: Sequence[str], base: str) -> str:
+    """The same comparison with another base."""
+    query = [*(("run", key) for key in keys), ("base", base)]
+    return f"/compare?{urlencode(query, errors='surrogatepass')}"
 
 
 def _parsed(key: str) -> RunName:
