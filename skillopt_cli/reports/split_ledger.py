@@ -192,7 +192,9 @@ def ledger_blocks(ledger: SplitLedger, *, whole: bool) -> Iterator[Block]:
     """
     if not ledger.looks:
         return
-    yield Line(ledger.sentence, "dim" if ledger.alone else "yellow", free=True)
+    # A warning is for a reader who may choose by this run's test score.
+    warns = ledger.own and not ledger.alone
+    yield Line(ledger.sentence, "yellow" if warns else "dim", free=True)
     if ledger.alone:
         return
     shown = ledger.looks if whole else ledger.looks[-_SHOWN:]

@@ -254,7 +254,7 @@ class Runs:
             return unreadable_row(self.outputs.folder(name), error.message)
         if (known := self._rows.get(name)) is not None:
             return known[1]
-        return run_row(self.outputs.folder(name), RunView()) | {"status": "reading"}
+        return _reading_row(self.outputs.folder(name))
 
     def _enqueue(self, name: RunName) -> None:
         if name not in self._queued:
@@ -275,6 +275,14 @@ class Runs:
     def _too_many(self) -> bool:
         attempts = sum(opened.attempts for opened in self._open_logs.values())
         return len(self._open_logs) > MOST_OPEN or attempts > MOST_ATTEMPTS
+
+
+def _reading_row(folder: Path) -> Row:
+    """The row of a run whose log is not read yet: it has a place in the list by its time."""
+    updated = None
+    with suppress(OSError):  # gone since it was begun
+        updated = (folder / EVENTS).stat().st_mtime
+    return run_row(folder, RunView()) | {"status": "reading", "updated": updated}
 
 
 def _read_until(reading: RunLog, end: float) -> bool:

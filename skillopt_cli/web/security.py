@@ -56,6 +56,7 @@ Or enter the token.</p>
 """
 _ADMITTED = f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>skillopt</title>
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
 <main><p><a href="{LOGIN}">Open the page</a></p></main>
 </html>
 """

@@ -10,7 +10,7 @@ import pytest
 from facts import begun, stamp
 
 from skillopt_cli.core.events import RunEvent, RunStarted, StageStarted, TestMeasured
-from skillopt_cli.reports.page import as_markdown
+from skillopt_cli.reports.page import Line, as_markdown
 from skillopt_cli.reports.split_ledger import SplitLedger, ledger_blocks, split_ledger
 from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.runlog.snapshot import write_snapshot
@@ -212,3 +212,16 @@ def test_without_a_look_nothing_is_shown(tmp_path: Path) -> None:
     nothing = split_ledger(run(tmp_path / "searchqa", "first", [begun()]))
     assert (nothing.sentence, list(ledger_blocks(nothing, whole=True))) == ("", [])
     assert split_ledger(tmp_path / "searchqa" / "missing").looks == ()
+
+
+def test_only_a_run_that_looked_itself_is_warned_of_the_looks(tmp_path: Path) -> None:
+    home = tmp_path / "searchqa"
+    untested = run(home, "untested", [begun()])
+    alone = run(home, "alone", trained())
+    (line,) = ledger_blocks(split_ledger(alone), whole=False)
+    assert isinstance(line, Line) and line.style == "dim"
+    run(home, "another", trained("c"))
+    for folder, style in ((untested, "dim"), (alone, "yellow")):
+        line, *_ = ledger_blocks(split_ledger(folder), whole=False)
+        assert isinstance(line, Line)
+        assert line.style == style and "looked at 4 times, by 2 runs" in line.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from pathlib import Path
@@ -184,3 +185,12 @@ def test_the_outputs_folder_itself_may_be_a_link(outputs: Path, tmp_path: Path) 
     (tmp_path / "link").symlink_to(outputs)
     with client(tmp_path / "link") as asking:
         assert asking.get("/runs/searchqa/a").status_code == 200
+
+
+def test_a_run_whose_log_is_not_read_yet_has_its_place_by_time(outputs: Path) -> None:
+    os.utime(log_of(outputs), (2_000_000_000, 2_000_000_000))
+    runs = Runs(Outputs(outputs), patience=0.0)
+    runs.snapshot(RunName("searchqa", "b"), 60)
+    rows = {row["run_id"]: row for row in runs.rows()}
+    assert (rows["a"]["status"], rows["b"]["status"]) == ("reading", "finished")
+    assert rows["a"]["updated"] == 2_000_000_000 > rows["b"]["updated"]

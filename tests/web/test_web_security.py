@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
@@ -116,6 +117,9 @@ def test_a_link_opens_one_browser(trained: Path) -> None:
         # What leads on is at our own address, and says to nobody where it came from.
         assert answer.headers["refresh"] == "0; url=/"
         assert answer.headers["referrer-policy"] == "no-referrer"
+        # Without one it names, a browser asks for an icon that is not there.
+        (icon,) = re.findall(r'<link rel="icon" href="([^"]+)"', answer.text)
+        assert asking.get(icon).status_code == 200
         assert answer.headers["cache-control"] == "no-store"
         cookie = answer.headers["set-cookie"].lower()
         assert "httponly" in cookie and "samesite=strict" in cookie

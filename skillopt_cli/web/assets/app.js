@@ -76,8 +76,10 @@ async function update() {
     if (!(answer.headers.get("content-type") ?? "").startsWith("text/html")) return `The server of this page answers: ${text.trim()}`;
     updated = new Date();
     const parsed = new DOMParser().parseFromString(text, "text/html");
-    if (answer.ok) exchange(parsed);
-    else put(document.querySelector("main"), parsed.querySelector("main"));
+    if (answer.ok) {
+      exchange(parsed);
+      dropMessage(parsed);
+    } else put(document.querySelector("main"), parsed.querySelector("main"));
     for (const key of ["news", "version", "still"]) {
       if (key in parsed.body.dataset) body.dataset[key] = parsed.body.dataset[key];
       else delete body.dataset[key];
@@ -161,6 +163,12 @@ function sort(event) {
   event.preventDefault();
   form.elements.sort.value = new URL(link.href).searchParams.get("sort") ?? "";
   list(form);
+}
+
+// A confirmation goes once the server no longer has it; an error stays beside the typed input.
+function dropMessage(parsed) {
+  const place = document.getElementById("message");
+  if (place?.querySelector(".good") && !parsed.querySelector("#message .good")) place.replaceChildren();
 }
 
 // A command form is submitted without leaving the page.
