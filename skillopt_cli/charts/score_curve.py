@@ -15,6 +15,7 @@ from skillopt_cli.core.events import SlowUpdateDecided
 from skillopt_cli.core.formatting import count
 from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.format import score
+from skillopt_cli.runlog.text.unfinished import unrecorded_words
 from skillopt_cli.runlog.view import RunView
 
 MarkKind = Literal["taken", "refused", "bound", "open", "guided"]
@@ -88,8 +89,9 @@ def curve_words(view: RunView) -> str:
     base = view.baseline.value if view.baseline else None
     standing = view.standing
     at = f" at {standing.best_origin}" if standing.best_step else ""
+    lost = [f", step {s.number} not recorded" for s in view.steps if unrecorded_words(view, s)]
     return (
-        f"Score curve over {count(len(view.steps), 'step')}: seed {score(base)},"
+        f"Score curve over {count(view.done, 'step')}{''.join(lost)}: seed {score(base)},"
         f" best {score(standing.best)}{at}, in force {score(standing.current)}"
     )
 

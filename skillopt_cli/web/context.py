@@ -23,6 +23,7 @@ from starlette.responses import HTMLResponse, Response
 from skillopt_cli import __version__
 from skillopt_cli.reports.run.html import drawing
 from skillopt_cli.runlog.text.action import action_words
+from skillopt_cli.runlog.text.epoch import guidance_fate, guidance_outcome
 from skillopt_cli.runlog.text.format import (
     count,
     duration,
@@ -127,6 +128,8 @@ def _templates() -> Environment:
         "count": count,
         "duration": duration,
         "plain_words": plain_words,
+        "guidance_fate": guidance_fate,
+        "guidance_outcome": guidance_outcome,
         "edit_words": lambda edit: edit_words(edit, 200),
         "exact": exact,
         "moment": moment,

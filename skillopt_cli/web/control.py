@@ -20,7 +20,8 @@ from skillopt_cli.control import commands
 from skillopt_cli.control.commands import LONGEST, Command, ControlReply
 from skillopt_cli.control.server import send
 from skillopt_cli.core.errors import ConfigError, NotRunning, SkillOptError, UsageError
-from skillopt_cli.runlog.text.control import status_document
+from skillopt_cli.core.events import RunFinished
+from skillopt_cli.runlog.text.control import place_words, status_document
 from skillopt_cli.store.layout import CONFIG
 from skillopt_cli.web.context import Page, WebContext, run_name, whole_number
 from skillopt_cli.web.launcher import launch, refuse_programs
@@ -136,7 +137,8 @@ def _page(
         now=document,
         settable=live_settings(),
         longest=LONGEST,
-        message=message,
+        # A finished run takes no commands, so what confirms an earlier one is out of date.
+        message="" if isinstance(snapshot.view.ending, RunFinished) else message,
         form=form,
         error=error,
         to_agree={},
@@ -153,7 +155,7 @@ def _status(folder: Path) -> tuple[ControlReply | None, NotRunning | None]:
 
 
 def _sentence(now: dict[str, Any]) -> str:
-    place = f", step {now['step']} of {now['planned_steps']}" if now["planned_steps"] else ""
     planned = "; it will pause when the next edits are chosen" if now["pause_planned"] else ""
     ending = "; it is stopping" if now["stopping"] else ""
-    return status_sentence(now["status"], now["paused"], place, now["stages"]) + planned + ending
+    sentence = status_sentence(now["status"], now["paused"], place_words(now), now["stages"])
+    return sentence + planned + ending

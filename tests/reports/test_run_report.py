@@ -6,7 +6,7 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from facts import (
@@ -20,6 +20,7 @@ from facts import (
     opening,
     proposing,
     rejected_step,
+    saved,
     skipped_step,
     stamp,
     states,
@@ -554,3 +555,61 @@ def test_prices_stand_side_by_side_where_there_are_any() -> None:
         for first in (free, whole_run())
     ]
     assert ["USD" in page for page in pages] == [False, True]
+
+
+def decided(action: ev.SlowUpdateAction, decision: GateDecision | None) -> list[ev.RunEvent]:
+    """A run whose only step is rejected, and whose first epoch then ends so."""
+    leads = decision is not None and decision.leads
+    best = decision.candidate if decision and decision.candidate and leads else 0.65
+    closed = ev.CheckpointSaved(1, best, best, 1, 1, 160, None, None, 1, 1)
+    return [
+        *opening(),
+        *rejected_step(1, current=0.65, holder=0)[:-1],
+        ev.SlowUpdateDecided(1, 1, action, "- keep answers short", decision),
+        closed if leads else saved(1, 0.65, 0.65, 0, 0, 120),
+    ]
+
+
+GUIDANCE: dict[ev.SlowUpdateAction, tuple[GateDecision | None, str]] = {
+    "inject_placeholder": (None, ""),
+    "no_content": (None, "no usable guidance"),
+    "accept_new_best": (
+        GateDecision("new_best", "hard", 0.75, 0.65, 0.65, 20, 20),
+        "guidance accepted, new best 0.75",
+    ),
+    "accept": (
+        GateDecision("accept", "hard", 0.65, 0.65, 0.65, 20, 20, tied=True),
+        "guidance accepted 0.65",
+    ),
+    "reject": (
+        GateDecision("reject", "hard", 0.6, 0.65, 0.65, 6, 20, early=True),
+        "guidance rejected at most 0.60",
+    ),
+    "indecisive": (
+        GateDecision("indecisive", "hard", None, 0.65, 0.65, 0, 20),
+        "guidance indecisive",
+    ),
+    "force_accept": (
+        GateDecision("force_accept", "hard", 0.7, 0.65, 0.65, 20, 20, beats_best=True),
+        "guidance accepted by force, new best 0.70",
+    ),
+}
+
+
+@pytest.mark.parametrize("action", get_args(ev.SlowUpdateAction))
+def test_a_comparison_shows_what_became_of_each_epochs_guidance(
+    action: ev.SlowUpdateAction,
+) -> None:
+    decision, words = GUIDANCE[action]
+    facts = decided(action, decision)
+    two = [reported(facts, "a"), reported(whole_run(), "b")]
+    many = [reported(facts, name) for name in "abcde"]
+    shown, listed = (drawn(as_rich(side_by_side(runs)), 200) for runs in (two, many))
+    assert ("end of epoch 1: " in shown) == bool(words)
+    if words:
+        assert f"rejected at most 0.60; end of epoch 1: {words} " in shown
+    took = action in ("accept_new_best", "accept", "force_accept")
+    assert (f"end of epoch 1: {words}" in listed) == took
+    row = next(line for line in shown.splitlines() if line.startswith("a "))
+    leads = decision is not None and decision.leads
+    assert ("end of epoch 1" if leads else "seed") in row

@@ -355,3 +355,23 @@ def test_foreign_pages_tell_a_run_nothing(trained: Path, received: list[Command]
         unsigned = {"do": "stop"}
         assert asking.post(url, data=unsigned, headers={"origin": HOME}).status_code == 422
     assert received == []
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_confirmation_goes_when_the_run_is_finished(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: bool
+) -> None:
+    root = Path(shutil.copytree(trained, tmp_path / "outputs"))
+    log = root / "searchqa/a/events.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    before, whole = ("".join(li for li in lines if "run_finished" not in li), "".join(lines))
+    log.write_text(before)
+    monkeypatch.setattr(steering, "launch", lambda argv, folder: None)
+    with client(root) as asking:
+        address = tell(asking, "a", "take_up").headers["location"]
+        if ended:
+            log.write_text(whole)
+        page = parsed(asking.get(address).text)
+    told = page.find(".//*[@id='message']")
+    assert told is not None
+    assert text_of(told) == ("" if ended else "the run is resumed")

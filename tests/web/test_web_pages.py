@@ -259,6 +259,23 @@ def test_tasks_are_searched_filtered_and_sorted(trained: Path) -> None:
         assert listed("&sort=nonsense") == every
 
 
+def test_the_attempts_at_a_task_stand_beside_what_was_asked(trained: Path) -> None:
+    with client(trained) as asking:
+        page = parsed(asking.get(f"{RUN}/attempts?task=val-002").text)
+    rows = [row for row in page.iter("tr") if row.find("th[@scope='row']") is not None]
+    assert len(rows) >= 2
+    for row in rows:
+        (link,) = row.iter("a")
+        place = unquote(link.attrib["href"].partition("&in=")[2])
+        kept = results(trained / "searchqa/a" / place)["val-002"]
+        shown = {cell.attrib["data-title"]: text_of(cell) for cell in row.iter("td")}
+        answer = kept["predicted_answer"].removeprefix("<answer>").removesuffix("</answer>")
+        assert shown["Answer"] == (answer or "-")
+        assert shown["Hard"] == f"{kept['hard']:.2f}" and shown["Soft"] == f"{kept['soft']:.2f}"
+        assert " ".join(kept["question"].split()) in text_of(page)
+        assert f"Expected: {' or '.join(kept['expected'])}" in text_of(page)
+
+
 def test_an_attempt_is_shown_as_it_is_kept(trained: Path) -> None:
     with client(trained) as asking:
         listed = asking.get(f"{RUN}/attempts?task=val-002").text
@@ -340,6 +357,66 @@ def test_epochs_and_spend_are_told(trained: Path) -> None:
         calls = sum(stage["calls"] for stage in record["tokens"].values())
         assert any(row[:2] == [str(record["step"]), f"{calls:,}"] for row in cells), record["step"]
     assert "USD" not in spend, "a run in which all is free shows no money"
+
+
+def test_a_best_skill_of_an_epochs_end_is_seen_wherever_its_step_is(trained: Path) -> None:
+    run = trained / "searchqa/b"
+    result = json.loads((run / "slow_update/epoch_02/slow_result.json").read_text())
+    history = json.loads((run / "history.json").read_text())
+    assert (result["action"], history[-1]["best_origin"]) == (
+        "accept_new_best",
+        "slow_update_epoch_02",
+    )
+    best = f"{history[-1]['best_score']:.2f}"
+    with client(trained) as asking:
+        overview, step, other, compared = (
+            asking.get(path).text
+            for path in (
+                "/runs/searchqa/b",
+                "/runs/searchqa/b/steps/4",
+                "/runs/searchqa/b/steps/3",
+                "/compare?run=searchqa/a&run=searchqa/b",
+            )
+        )
+    (steps,) = (t for t in parsed(overview).iter("table") if "Steps" in t.get("aria-label", ""))
+    rows = [
+        {cell.get("data-title", ""): text_of(cell) for cell in row}
+        for row in steps.iter("tr")
+        if row.find("td") is not None
+    ]
+    end = next(i for i, row in enumerate(rows) if row[""] == "End of epoch 2")
+    assert rows[end + 1][""].startswith("Step 4")
+    assert rows[end]["Result"] == "guidance accepted, new best"
+    assert rows[end]["Candidate"].startswith(f"{best} (") and rows[end]["In force"] == best
+    outcome = f"guidance accepted, new best {best}"
+    assert f"End of epoch 2: {outcome}" in text_of(parsed(step))
+    assert "End of epoch" not in text_of(parsed(other))
+    assert f"end of epoch 2: {outcome}" in compared
+    (row,) = (
+        r for r in parsed(compared).iter("tr") if text_of(r).startswith("b ") and best in text_of(r)
+    )
+    assert "end of epoch 2" in text_of(row)
+
+
+def test_the_older_run_is_the_base_unless_another_is_named(trained: Path) -> None:
+    def order(query: str) -> list[str]:
+        page = asking.get(f"/compare?{query}").text
+        (chart,) = charts(page)
+        pair = next(text_of(r) for r in parsed(page).iter("tr") if " -> " in text_of(r))
+        names = [str(line["name"]) for line in chart["series"]]
+        assert pair.startswith(" -> ".join(names))
+        return names
+
+    with client(trained) as asking:
+        # As the list has them, the latest first.
+        listed = "run=searchqa/b&run=searchqa/a"
+        assert order(listed) == ["a", "b"]
+        for base in "ab":
+            page = parsed(asking.get(f"/compare?{listed}&base=searchqa/{base}").text)
+            other = "b" if base == "a" else "a"
+            assert order(f"{listed}&base=searchqa/{base}") == [base, other]
+            (swap,) = (a.attrib["href"] for a in page.iter("a") if "base=" in a.get("href", ""))
+            assert order(swap.partition("?")[2]) == [other, base]
 
 
 def test_runs_stand_side_by_side(trained: Path) -> None:

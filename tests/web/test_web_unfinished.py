@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from dom import parsed, text_of
-from facts import accepted_step, begun, opening, proposing, stamp
+from facts import accepted_step, begun, opening, proposing, rejected_step, stamp
 from web_rig import client
 
 from skillopt_cli.core import events as ev
@@ -65,3 +65,28 @@ def test_an_evaluation_that_cannot_be_resumed_has_no_way_on(tmp_path: Path) -> N
         assert "Interrupted before its end." in page
         assert "skillopt resume" not in page and "Resume the run" not in page
         assert "Resume the run" not in asking.get(f"{RUN}/steer").text
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("undecided", [False, True])
+def test_a_step_that_was_not_recorded_is_counted_nowhere(
+    tmp_path: Path, ending: str, undecided: bool
+) -> None:
+    fact = ENDINGS[ending]
+    # Decided or not, its checkpoint is missing.
+    second = proposing(2) if undecided else rejected_step(2)[:-1]
+    facts = [*opening(), *accepted_step(1), *second, *([fact] if fact else [])]
+    with client(outputs_with(tmp_path, facts)) as asking:
+        page, steer, step = (asking.get(f"{RUN}{path}").text for path in ("", "/steer", "/steps/2"))
+    found = parsed(page)
+    rows = {text_of(row): row for row in found.iter("tr")}
+    (second_row,) = (text for text in rows if text.startswith("Step 2"))
+    (first_row,) = (text for text in rows if text.startswith("Step 1"))
+    words = "not recorded; a resume decides it again"
+    assert (words in second_row) == (words in step) == (not undecided)
+    assert words not in first_row
+    chart = next(one for one in found.iter("score-chart")).attrib["aria-label"]
+    counted = "" if undecided else ", step 2 not recorded"
+    assert chart.startswith(f"Score curve over 1 step{counted}: seed")
+    assert " after step 1 of 3. " in page
+    assert "1 of 3 steps recorded" in steer and "step 2 of 3" not in steer

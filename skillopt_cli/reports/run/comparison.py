@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Literal
 
@@ -12,10 +12,12 @@ from skillopt_cli.reports.run.cost import is_priced, money_cell
 from skillopt_cli.reports.run.figures import courses
 from skillopt_cli.reports.run.paired import paired_blocks
 from skillopt_cli.reports.run.subject import Difference, Subject
-from skillopt_cli.runlog.parts import StepView
+from skillopt_cli.runlog.parts import EpochView, Standing, StepView
 from skillopt_cli.runlog.summary import summarise
 from skillopt_cli.runlog.text.action import action_words
+from skillopt_cli.runlog.text.epoch import guidance_outcome
 from skillopt_cli.runlog.text.format import (
+    SEED,
     change,
     count,
     one_line,
@@ -42,8 +44,10 @@ def side_by_side(
     mark = "" if kind == "hard" else f" ({kind})"
     tests = (f"test seed{mark}", f"test best{mark}")
     money = ("USD",) if priced else ()
-    titles = ("run", "baseline", "best", "n", *tests, "n", "steps", "saved", *money, "status")
-    yield Rows(titles, [_row(run, kind, priced) for run in runs], range(1, len(titles) - 1))
+    selection = ("baseline", "best", "from", "n")
+    titles = ("run", *selection, *tests, "n", "steps", "saved", *money, "status")
+    numbers = [i for i, title in enumerate(titles) if title not in ("run", "from", "status")]
+    yield Rows(titles, [_row(run, kind, priced) for run in runs], numbers)
     yield Line(
         "steps: accepted/rejected/skipped/indecisive; the best val score was selected on its tasks,"
         " so it overestimates: compare test scores",
@@ -81,19 +85,46 @@ def _labels(runs: Sequence[Subject]) -> list[str]:
 
 
 def _steps(runs: Sequence[Subject]) -> Rows:
-    """What became of each step of each run."""
-    columns = zip_longest(*(run.view.steps for run in runs))
-    rows = [(str(i), *map(_cell, steps)) for i, steps in enumerate(columns, 1)]
+    """What became of each step of each run, and of the guidance where it closes an epoch."""
+    columns = zip_longest(*map(_cells, runs), fillvalue="-")
+    rows = [(str(i), *cells) for i, cells in enumerate(columns, 1)]
     return Rows(("step", *_labels(runs)), rows)
 
 
+def _cells(run: Subject) -> Iterator[str]:
+    ends = _ends(run.view.epochs)
+    for step in run.view.steps:
+        yield "; ".join(filter(None, (_cell(step), ends.get(step.number))))
+
+
+def _ends(epochs: Iterable[EpochView]) -> dict[int, str]:
+    """What became of the guidance of each epoch that made any, by the step that the epoch closes.
+
+    `end of epoch 2: guidance accepted, new best 0.50`.
+    """
+    return {
+        epoch.step: f"end of epoch {epoch.number}: {outcome}"
+        for epoch in epochs
+        if epoch.slow and (outcome := guidance_outcome(epoch.slow))
+    }
+
+
 def _accepted(runs: Sequence[Subject]) -> Rows:
-    """The steps of each run that changed its skill."""
+    """The steps of each run that changed its skill, and the ends of epochs that did."""
     rows = [
-        (label, ", ".join(f"{s.number}: {_cell(s)}" for s in run.view.steps if _changed(s)) or "-")
+        (label, "; ".join(_changes(run)) or "-")
         for label, run in zip(_labels(runs), runs, strict=True)
     ]
     return Rows(("run", "accepted in step"), rows)
+
+
+def _changes(run: Subject) -> Iterator[str]:
+    ends = _ends(epoch for epoch in run.view.epochs if epoch.changed)
+    for step in run.view.steps:
+        if _changed(step):
+            yield f"{step.number}: {_cell(step)}"
+        if step.number in ends:
+            yield ends[step.number]
 
 
 def _changed(step: StepView) -> bool:
@@ -127,6 +158,7 @@ def _row(run: Subject, kind: Literal["hard", "soft"], priced: bool) -> tuple[str
         one_line(run.label),
         _known(run.view.baseline.value if run.view.baseline else None),
         _known(run.view.standing.best),
+        _origin(run.view.standing),
         _reach(summary["best_selection_scored"], summary["best_selection_n"]),
         score(summary[f"baseline_test_{kind}"]) if summary["baseline_test_n"] else "-",
         test,
@@ -142,13 +174,19 @@ def _known(value: float | None) -> str:
     return "-" if value is None else score(value)
 
 
+def _origin(standing: Standing) -> str:
+    """Where the best skill comes from: `seed`, `step 3`, `end of epoch 2`."""
+    if standing.best is None:
+        return "-"
+    origin = standing.best_origin
+    return "seed" if origin == SEED else origin.removeprefix("the ")
+
+
 def _reach(scored: int, n: int) -> str:
     return out_of(scored, n).removeprefix("n=") if n else "-"
 
 
-def _cell(step: StepView | None) -> str:
-    if step is None:
-        return "-"
+def _cell(step: StepView) -> str:
     decision = step.gate.decision if step.gate else None
     if decision is None or decision.candidate is None:
         return action_words(step.action)

@@ -30,7 +30,11 @@ from skillopt_cli.runlog.text.format import (
     score,
 )
 from skillopt_cli.runlog.text.header import models_words, skill_words
-from skillopt_cli.runlog.text.unfinished import resume_command, unfinished_words
+from skillopt_cli.runlog.text.unfinished import (
+    resume_command,
+    unfinished_words,
+    unrecorded_words,
+)
 from skillopt_cli.runlog.text.verdict import verdict_sentence
 from skillopt_cli.runlog.verdict import verdict_of, why_not_better
 from skillopt_cli.runlog.view import RunView
@@ -65,20 +69,26 @@ def run_report(reported: Subject, *, illustrated: bool = False) -> Iterator[Bloc
     if illustrated:
         yield from overview(view)
     yield from _labels(reported)
-    ends = {epoch.step: epoch for epoch in view.epochs}
-    if view.steps:
-        yield Heading("Steps")
-    for step in view.steps:
-        yield from step_blocks(step, closes_epoch=step.number in ends)
-        if illustrated:
-            yield from edits_in_full(step)
-        if step.number in ends:
-            yield from epoch_blocks(ends[step.number])
+    yield from _steps(view, illustrated)
     yield from pruned_blocks(view.pruned)
     yield from verdict_blocks(view)
     yield from savings_blocks(view)
     yield from cost_blocks(view)
     yield from _ending(view)
+
+
+def _steps(view: RunView, illustrated: bool) -> Iterator[Block]:
+    ends = {epoch.step: epoch for epoch in view.epochs}
+    if view.steps:
+        yield Heading("Steps")
+    for step in view.steps:
+        yield from step_blocks(step, closes_epoch=step.number in ends)
+        if words := unrecorded_words(view, step):
+            yield Line(words, "yellow")
+        if illustrated:
+            yield from edits_in_full(step)
+        if step.number in ends:
+            yield from epoch_blocks(ends[step.number])
 
 
 def _head(view: RunView) -> Iterator[Block]:

@@ -49,7 +49,9 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
         live: the answer of the process at work; None where there is none, and then `pid` and what
             is in flight are None.
     """
-    steering, step = view.steering, view.working
+    steering, state = view.steering, status(view)
+    # Of a run that is not at work only what is recorded counts: it does the rest again.
+    step = view.working if state == "running" else None
     if view.deserted:
         # A pause ended with its process, which did not live to say so.
         steering = steering.at_rest
@@ -60,7 +62,7 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "run_id": view.run.run_id if view.run else None,
-        "status": status(view),
+        "status": state,
         "pid": live.pid if live else None,
         "step": view.done if step is None else step.number,
         "planned_steps": view.total_steps,
@@ -94,10 +96,18 @@ def held_words(paused: str | None) -> str:
     return {None: "", "now": ", paused", "edits": ", paused with its edits chosen"}[paused]
 
 
+def place_words(document: dict[str, Any]) -> str:
+    """What follows a run's status: the step it works on, or how many are recorded."""
+    done, planned = document["step"], document["planned_steps"]
+    if not planned:
+        return ""
+    at_work = document["status"] == "running"
+    return f", step {done} of {planned}" if at_work else f", {done} of {planned} steps recorded"
+
+
 def status_lines(document: dict[str, Any]) -> tuple[str, ...]:
     """The same for people."""
-    planned, paused = document["planned_steps"], document["paused"]
-    place = f", step {document['step']} of {planned}" if planned else ""
+    paused, place = document["paused"], place_words(document)
     stages = plain_words(f", {' and '.join(document['stages'])}") if document["stages"] else ""
     flight = document["in_flight"]
     state = plain_words(document["status"])

@@ -65,6 +65,29 @@ def slow_words(event: SlowUpdateDecided) -> str:
             return action_words(event.action)
 
 
+def guidance_fate(event: SlowUpdateDecided) -> str:
+    """What became of the text with guidance; empty at the end of the first epoch, which has none.
+
+    `guidance accepted, new best`, `guidance rejected`, `no usable guidance`.
+    """
+    if event.action == "inject_placeholder":
+        return ""
+    words = action_words(event.action)
+    if event.action == "no_content":
+        return words
+    forced_best = event.action == "force_accept" and event.decision and event.decision.leads
+    return f"guidance {words}{', new best' if forced_best else ''}"
+
+
+def guidance_outcome(event: SlowUpdateDecided) -> str:
+    """The same with the text's score under the gate metric, where it was measured."""
+    decision = event.decision
+    if decision is None or decision.candidate is None:
+        return guidance_fate(event)
+    bound = "at most " if decision.early else ""
+    return f"{guidance_fate(event)} {bound}{score(decision.candidate)}"
+
+
 def guidance_words(event: SlowUpdateDecided, limit: int = 100) -> str:
     """The guidance on one line, cut to `limit` characters; empty where there is none."""
     return shorten(event.guidance, limit)

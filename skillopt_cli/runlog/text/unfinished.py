@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from skillopt_cli.core.caps import cap_flag
 from skillopt_cli.core.events import RunFailed
+from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.summary import Status, status
 from skillopt_cli.runlog.text.format import SEED, out_of, score
 from skillopt_cli.runlog.text.gate import score_name
@@ -30,6 +31,13 @@ def unfinished_words(view: RunView) -> str:
         return title and f"{title} before its end."
     place = f"after step {view.done}" if view.done else "before the end of step 1"
     return f"{title} {place} of {view.total_steps}. {_best_words(view)}"
+
+
+def unrecorded_words(view: RunView, step: StepView) -> str:
+    """That a step was decided and not recorded before the run broke off; else empty."""
+    if not step.decided or step.number <= view.done or status(view) not in _TITLES:
+        return ""
+    return "not recorded; a resume decides it again" if can_resume(view) else "not recorded"
 
 
 def can_resume(view: RunView) -> bool:

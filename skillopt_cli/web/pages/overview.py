@@ -29,7 +29,12 @@ from skillopt_cli.runlog.text.ending import (
 from skillopt_cli.runlog.text.format import duration, plain_words, result_name
 from skillopt_cli.runlog.text.limits import cap_words, pace_place, slowed, speed_words
 from skillopt_cli.runlog.text.spend import money_words, spend_words
-from skillopt_cli.runlog.text.unfinished import capped, resume_command, unfinished_words
+from skillopt_cli.runlog.text.unfinished import (
+    capped,
+    resume_command,
+    unfinished_words,
+    unrecorded_words,
+)
 from skillopt_cli.runlog.text.verdict import VERDICT_TITLES, verdict_sentence
 from skillopt_cli.runlog.verdict import verdict_of, why_not_better
 from skillopt_cli.runlog.view import RunView
@@ -85,7 +90,9 @@ def overview(
         metric=metric_label(view),
         summary=snapshot.summary,
         steps=[step_document(step) for step in steps.rows],
+        unrecorded={step.number: unrecorded_words(view, step) for step in steps.rows},
         part=steps,
+        ends={epoch.step: epoch for epoch in view.epochs if epoch.guided},
         tests=[(result_name(t.label), _TESTS.get(t.label, t.label)) for t in ordered_tests(view)],
         stages=list(_stages(view)),
         caps=cap_words(view),

@@ -13,6 +13,7 @@ from skillopt_cli.reports.run.document import step_document
 from skillopt_cli.reports.run.figures import edits_in_full
 from skillopt_cli.reports.run.steps import epoch_blocks, step_blocks
 from skillopt_cli.runlog.attempt_folders import attempt_folder
+from skillopt_cli.runlog.text.unfinished import unrecorded_words
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.web.context import Page, WebContext, run_name, whole_number
 from skillopt_cli.web.pages.attempts import AttemptLink
@@ -66,6 +67,8 @@ def page(context: WebContext, request: Request) -> Page:
         # Without the first heading: the page has its own.
         blocks=[*list(step_blocks(step))[1:], *edits_in_full(step)] if step else [],
         chosen=step.chosen.chosen if step and step.chosen and not step.candidate else (),
+        unrecorded=unrecorded_words(view, step) if step else "",
+        end=next((e for e in view.epochs if e.step == number and e.guided), None),
         rounds=_rounds(view, number),
         last=view.steps[-1].number if view.steps else number,
     )
