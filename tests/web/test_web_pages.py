@@ -261,6 +261,8 @@ def test_tasks_are_searched_filtered_and_sorted(trained: Path) -> None:
 
 def test_the_attempts_at_a_task_stand_beside_what_was_asked(trained: Path) -> None:
     with client(trained) as asking:
+        # The texts of all its tasks are known then.
+        asking.get(f"{RUN}/tasks")
         page = parsed(asking.get(f"{RUN}/attempts?task=val-002").text)
     rows = [row for row in page.iter("tr") if row.find("th[@scope='row']") is not None]
     assert len(rows) >= 2

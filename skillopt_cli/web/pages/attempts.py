@@ -83,11 +83,12 @@ def page(context: WebContext, request: Request) -> Page:
         if not attempts and snapshot.whole:
             raise NotFound
         part = part_of(attempts, f"{name.url}/attempts", request.query_params)
-        texts = snapshot.texts.read((one.place, task) for one in part.rows)
-        about = next(iter(texts.values()), NO_TEXTS)
-        answers = {
-            place: shorten(tagged_or_all(one.answer), SHORT) for (place, _), one in texts.items()
-        }
+        places = [(one.place, task) for one in part.rows]
+        # Texts of other tasks of a stage may be known too.
+        known = snapshot.texts.read(places)
+        texts = {at[0]: known[at] for at in places if at in known}
+        about = next((one for one in texts.values() if one.question), NO_TEXTS)
+        answers = {at: shorten(tagged_or_all(one.answer), SHORT) for at, one in texts.items()}
         return run_page(
             snapshot, "task.html", "Tasks", f"task {task}", task=task, part=part,
             question=about.question, expected=about.expected, answers=answers,
