@@ -12,7 +12,7 @@ import pytest
 from task_files import write_lines, write_splits
 
 from skillopt_cli.benchmarks.folder import SPEC
-from skillopt_cli.core.errors import ConfigError, DataError, SkillOptError
+from skillopt_cli.core.errors import ConfigError, DataError, SkillOptError, Undetermined
 from skillopt_cli.core.task import SPLITS
 from skillopt_cli.ports import BenchmarkRequest
 
@@ -147,6 +147,44 @@ def test_an_unclear_column_is_asked_for_with_what_it_may_be(tmp_path: Path) -> N
     assert "no column can be the answer among `id`, `text`" in error.message
     error = asked(tmp_path, {"points": numbers, "answer": labels})
     assert "no column can be the task text among" in error.message
+
+
+@pytest.mark.parametrize(
+    ("columns", "likeliest"),
+    [
+        ({"subject": "some", "queue": "label"}, "queue"),
+        ({"subject": "name", "queue": "label"}, "queue"),
+        ({"subject": "some", "queue": "gappy"}, "queue"),
+        ({"queue": "gappy", "priority": "label"}, "priority"),
+        ({"subject": "some", "sender": "name"}, "sender"),
+        ({"queue": "label", "priority": "number"}, "queue"),
+        ({"queue": "label", "priority": "label"}, "queue"),
+    ],
+)
+def test_the_hint_names_the_likeliest_answer(
+    tmp_path: Path, columns: dict[str, str], likeliest: str
+) -> None:
+    cells: dict[str, Sequence[object]] = {
+        "label": [QUEUES[i % 3] for i in range(60)],
+        "gappy": [QUEUES[i % 3] if i else "" for i in range(60)],
+        "name": [f"Parcel {i}" for i in range(60)],
+        "some": [f"Parcel {i}" if i % 7 else "" for i in range(60)],
+        "number": range(60),
+    }
+    held = {name: cells[kind] for name, kind in columns.items()}
+    error = asked(tmp_path, {**held, "body": bodies(60)})
+    assert isinstance(error, Undetermined)
+    assert error.hint == f"name it, such as `env.answer_key={likeliest}`"
+    assert error.readings[0] == likeliest and set(error.readings) == set(columns)
+
+
+@pytest.mark.parametrize(("times", "likeliest"), [(1, "body"), (3, "subject")])
+def test_the_hint_names_the_likeliest_task_text(tmp_path: Path, times: int, likeliest: str) -> None:
+    subjects = [f"Parcel {i} came late and wet. " * times for i in range(12)]
+    columns = {"subject": subjects, "body": bodies(12), "answer": ["a", "b"] * 6}
+    assert asked(tmp_path, columns).hint == f"name it, such as `env.prompt_key={likeliest}`"
+    error = asked(tmp_path, {**columns, "subject": ["", *subjects[1:]]})
+    assert error.hint == "name it, such as `env.prompt_key=body`"
 
 
 def test_a_column_that_is_named_and_missing_is_told_with_those_there_are(tmp_path: Path) -> None:

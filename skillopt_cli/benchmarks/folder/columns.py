@@ -14,6 +14,7 @@ from skillopt_cli.benchmarks.folder.tasks import ANSWER_KEYS, OPTIONAL_KEYS, PRO
 from skillopt_cli.benchmarks.kit.numbers import is_amount
 from skillopt_cli.benchmarks.kit.records import Record, scalar_text
 from skillopt_cli.core.errors import ConfigError, Undetermined
+from skillopt_cli.core.labels import TASKS_PER_LABEL
 
 ANSWER_NAMES = (
     *("label", "labels", "category", "class", "output", "target", "gold", "ground_truth"),
@@ -39,12 +40,16 @@ class Column:
         words: in a usual cell.
         varied: whether most cells differ from all others.
         is_text: whether most cells are neither numbers nor blank.
+        filled: whether no cell is blank.
+        recurs: whether it holds few values that recur, as labels do.
     """
 
     name: str
     words: float
     varied: bool
     is_text: bool
+    filled: bool
+    recurs: bool
 
     @property
     def prose(self) -> bool:
@@ -87,8 +92,10 @@ class Columns:
         )
 
     def unclear(self, what: str, option: str, names: Sequence[str]) -> Undetermined:
-        """The error of a column that only the user can name."""
+        """The error of a column that only the user can name; the likeliest comes first."""
         key = f"env.{option}"
+        rank = _answer_rank if option == "answer_key" else _prompt_rank
+        names = sorted(names, key=lambda name: rank(self.by_name[name]))
         if not names:
             return Undetermined(
                 f"{self.place}: no {self.word} can be the {what} among {_listed(self.by_name)}",
@@ -115,12 +122,13 @@ class Choice:
 def read_columns(records: Sequence[Record], place: str) -> Columns:
     """The columns that are not blank, in the order they first come in."""
     cells: dict[str, list[Any]] = {}
+    n = len(records)
     for record in records:
         for name, value in record.data.items():
             if value not in (None, "", []):
                 cells.setdefault(name, []).append(value)
     word = "column" if records[0].in_table else "field"
-    return Columns(place, word, {name: _column(name, held) for name, held in cells.items()})
+    return Columns(place, word, {name: _column(name, held, n) for name, held in cells.items()})
 
 
 def answer_column(columns: Columns, options: FolderOptions) -> Choice:
@@ -185,12 +193,28 @@ def _only(columns: Columns, names: Sequence[str], what: str, option: str, why: s
     return Choice(names[0], why)
 
 
-def _column(name: str, cells: Sequence[Any]) -> Column:
+def _column(name: str, cells: Sequence[Any], records: int) -> Column:
     texts = [scalar_text(cell) for cell in cells]
     numbers = sum(map(is_amount, texts))
-    varied = len(set(texts)) > len(texts) / 2
-    text_like = 2 * sum(map(bool, texts)) > len(texts) and 2 * numbers < len(texts)
-    return Column(name, fmean(len(text.split()) for text in texts), varied, text_like)
+    values = len(set(texts))
+    return Column(
+        name,
+        words=fmean(len(text.split()) for text in texts),
+        varied=values > len(texts) / 2,
+        is_text=2 * sum(map(bool, texts)) > len(texts) and 2 * numbers < len(texts),
+        filled=len(cells) == records,
+        recurs=all(texts) and 1 < values <= len(texts) / TASKS_PER_LABEL,
+    )
+
+
+def _answer_rank(column: Column) -> tuple[bool, bool]:
+    """Orders candidates for the answer: label-like ones first, then those without a blank cell."""
+    return not column.recurs, not column.filled
+
+
+def _prompt_rank(column: Column) -> tuple[bool, float]:
+    """Orders candidates for the task text: those without a blank cell first, then longer ones."""
+    return not column.filled, -column.words
 
 
 def _listed(names: Iterable[str]) -> str:
