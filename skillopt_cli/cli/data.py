@@ -106,7 +106,7 @@ def check(
     if json:
         show_json([asdict(f) for f in findings])
     else:
-        if line := inferred_line(config, settled.sources):
+        if line := inferred_line(config, settled.sources, settled.unused):
             typer.echo(in_shell(line), err=True)
         typer.echo(f"{opened.name}: {opened.source}")
         for finding in findings:

@@ -54,7 +54,8 @@ def execute(
     style = display_style(request, as_json=as_json)
     run = None
     log = (request.log or RunLog(folder)).read()
-    if style != "none" and (line := inferred_line(request.config, request.sources)):
+    line = inferred_line(request.config, request.sources, request.unused)
+    if line and style != "none":
         _notify(in_shell(line))
     verbose = request.config.run.verbose
     with open_display(log.view, style, verbose=verbose, schedule=schedule) as observers:

@@ -92,7 +92,7 @@ def init(
             f"`{tasks}` is a benchmark with tasks of its own", f"`skillopt train {tasks}`"
         )
     source = open_benchmark(settled.config).source
-    if line := inferred_line(settled.config, settled.sources):
+    if line := inferred_line(settled.config, settled.sources, settled.unused):
         typer.echo(in_shell(line), err=True)
     files = {CONFIG: _config_text(settled, folder)}
     if not settled.config.env.skill_init:

@@ -122,7 +122,7 @@ def plan(
     if json:
         show_json(plan_document(made) | {"privileges": privilege_rows(asked)})
         return
-    if line := inferred_line(config, resolved.sources):
+    if line := inferred_line(config, resolved.sources, resolved.unused):
         typer.echo(in_shell(line), err=True)
     show_table(("", "likely", "range"), plan_rows(made))
     for note in plan_notes(made):

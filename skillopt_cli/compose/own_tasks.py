@@ -13,6 +13,7 @@ from skillopt_cli.config.section import in_home
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.task import SPLITS
 from skillopt_cli.plugins import BENCHMARKS, OWN_TASKS, load_benchmark, names
+from skillopt_cli.ports import Inference
 
 _SOURCE = "inferred: "
 _SHOWN = ("prompt_key", "answer_key", "scorer", "split_ratio", "seed_skill")
@@ -34,10 +35,11 @@ def argument_layers(argument: str) -> list[Layer]:
     return [Layer("argument BENCHMARK", {"env": values}, Strength.FLAG)]
 
 
-def inferred_layers(draft: Resolved, argument: str) -> list[Layer]:
-    """What own tasks determine, a layer each; the weakest there are, but for the benchmark's file.
+def inferred_layers(draft: Resolved, argument: str) -> tuple[list[Layer], str]:
+    """What own tasks determine, a layer each, and what of them is not used, in a few words.
 
-    Nothing where a benchmark is named: then the settings alone count, as in the file of a run.
+    The layers are the weakest there are, but for the benchmark's file. Nothing is inferred where a
+    benchmark is named: then the settings alone count, as in the file of a run.
 
     Raises:
         ConfigError, DataError: the tasks cannot be read, or leave more than one reading.
@@ -45,9 +47,10 @@ def inferred_layers(draft: Resolved, argument: str) -> list[Layer]:
     env = draft.config.env
     by_path = _path(argument) is not None
     if not any(env.tasks_from) or (env.name and not by_path):
-        return []
+        return [], ""
     infer = load_benchmark(OWN_TASKS).infer
-    found = dict(infer(benchmark_request(draft.config))) if infer else {}
+    inference = infer(benchmark_request(draft.config)) if infer else Inference()
+    found = dict(inference.settings)
     if env.skill_init or env.from_scratch:
         found.pop("seed_skill", None)
     layers = [
@@ -55,20 +58,21 @@ def inferred_layers(draft: Resolved, argument: str) -> list[Layer]:
         for key, one in found.items()
     ]
     name = Layer(f"{_SOURCE}no benchmark is named", {"env": {"name": OWN_TASKS}})
-    return layers if by_path else [name, *layers]
+    return layers if by_path else [name, *layers], inference.unused
 
 
-def inferred_line(config: RunConfig, sources: Mapping[str, str]) -> str:
-    """What was inferred and is in force, on one line; empty where nothing was."""
+def inferred_line(config: RunConfig, sources: Mapping[str, str], unused: str) -> str:
+    """What was inferred and is in force, and what is not used, on one line; "" where nothing is."""
     found = []
     for name in _SHOWN:
         if reason := inferred_reason(sources.get(f"env.{name}", "")):
             value = str(config.env.options.get(name, getattr(config.env, name, "")))
             shown = f" {value}" if len(value) <= _LONGEST and "\n" not in value else ""
             found.append(f"{name}{shown} ({reason})")
-    return (
-        f"Inferred: {', '.join(found)}; `env.scorer=NAME` and the like set another" if found else ""
-    )
+    if not found:
+        return unused[:1].upper() + unused[1:]
+    parts = [", ".join(found), *([unused] if unused else [])]
+    return f"Inferred: {'; '.join(parts)}; `env.scorer=NAME` and the like set another"
 
 
 def inferred_reason(source: str) -> str:

@@ -29,6 +29,7 @@ class RunRequest:
         environment: variables by name, read once by the caller.
         observers: displays and trackers; they cannot steer or break the run.
         sources: where the settings come from that are no defaults, by dotted key.
+        unused: what of own tasks no attempt reads, in a few words.
         skill: the skill to evaluate; None trains, from the configured seed.
         arms: further skills to evaluate in the same pass.
         skill_from: where that was read; empty for an empty skill.
@@ -45,6 +46,7 @@ class RunRequest:
     environment: Mapping[str, str]
     observers: Sequence[Subscriber] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
+    unused: str = ""
     skill: SkillDocument | None = None
     arms: tuple[SkillDocument, ...] = ()
     skill_from: str = ""
@@ -102,7 +104,12 @@ def run_request(
     require_consent(overrides, resolved, environment, replayed=replay is not None)
     check_recordings(record, replay, resumed=resumed)
     return RunRequest(
-        resolved.config, environment, sources=resolved.sources, record=record, replay=replay
+        resolved.config,
+        environment,
+        sources=resolved.sources,
+        unused=resolved.unused,
+        record=record,
+        replay=replay,
     )
 
 

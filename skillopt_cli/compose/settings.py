@@ -108,7 +108,10 @@ def settle(overrides: Overrides, environment: Mapping[str, str]) -> Resolved:
     above = [*environment_layers(environment), *overrides.layers, *_flag_layers(overrides)]
     above += argument_layers(overrides.benchmark)
     draft = resolve([*files, *above])
-    inferred = [] if overrides.resumed else inferred_layers(draft, overrides.benchmark)
+    inferred: list[Layer] = []
+    unused = ""
+    if not overrides.resumed:
+        inferred, unused = inferred_layers(draft, overrides.benchmark)
     named = resolve([*inferred, *files, *above]).config.env.name
     layers = [*benchmark_layers(named), *inferred, *files, *above]
     draft = resolve(layers)
@@ -126,7 +129,7 @@ def settle(overrides: Overrides, environment: Mapping[str, str]) -> Resolved:
     # Before the others, so that a flag for one role wins over one for all that a backend plays.
     layers = [*backend_flag_layers(overrides.backend_flags, specs), *layers]
     layers += provider_layers(draft, environment, specs)
-    settled = with_script_paths(resolve(layers))
+    settled = replace(with_script_paths(resolve(layers)), unused=unused)
     refuse_keys(settled, environment)
     _check_seed(settled)
     for tracker in settled.config.run.trackers:

@@ -84,12 +84,14 @@ class Resolved:
         sources: a file's name, "environment NAME", "flag --NAME", and the like.
         ranks: what kind of layer that was.
         files: the file that was read for it; nothing for what the user gave.
+        unused: what of own tasks no attempt reads, in a few words; empty where all is used.
     """
 
     config: RunConfig
     sources: Mapping[str, str] = field(default_factory=dict)
     ranks: Mapping[str, Strength] = field(default_factory=dict)
     files: Mapping[str, Path | None] = field(default_factory=dict)
+    unused: str = ""
 
     def rank(self, *keys: str) -> Strength:
         """The strongest layer that set one of these keys."""

@@ -255,6 +255,19 @@ class Inferred:
 
 
 @dataclass(frozen=True, slots=True)
+class Inference:
+    """What tasks determine.
+
+    Attributes:
+        settings: of the section `env`, by key.
+        unused: what of the tasks no attempt reads, in a few words; empty where all is used.
+    """
+
+    settings: Mapping[str, Inferred] = field(default_factory=dict)
+    unused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class BenchmarkSpec:
     """What an entry point of the group `skillopt.benchmarks` holds.
 
@@ -273,8 +286,8 @@ class BenchmarkSpec:
         judged_with: options with which it is judged, such as {"scorer": "judge"}.
         prompts: texts in the place of the optimizer's prompts of these names, such as
             "analyst_error".
-        infer: the `env.*` settings that the tasks of a request determine, by key, where those of
-            its options that are given hold; None where tasks determine none.
+        infer: what the tasks of a request determine, where those of its options that are given
+            hold; None where tasks determine nothing.
         cpus, memory_mb: what an attempt takes of a node of a cluster, this program included; more
             where the target runs programs of its own.
     """
@@ -294,7 +307,7 @@ class BenchmarkSpec:
     judged: bool = False
     judged_with: Mapping[str, str] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
-    infer: Callable[[BenchmarkRequest], Mapping[str, Inferred]] | None = None
+    infer: Callable[[BenchmarkRequest], Inference] | None = None
     cpus: float = 0.25
     memory_mb: int = 500
 

@@ -23,7 +23,7 @@ QUEUES = ("billing", "login", "returns")
 def inferred(path: Path, **options: Any) -> dict[str, Any]:
     assert SPEC.infer is not None
     request = BenchmarkRequest(data_path=path, options=options)
-    return {key: one.value for key, one in SPEC.infer(request).items()}
+    return {key: one.value for key, one in SPEC.infer(request).settings.items()}
 
 
 def table(folder: Path, columns: Mapping[str, Sequence[object]]) -> Path:
@@ -98,7 +98,7 @@ def test_a_split_by_kind_is_offered_where_kinds_recur(
     ]
     path = write_lines(tmp_path / "t.jsonl", records)
     assert SPEC.infer is not None
-    found = SPEC.infer(BenchmarkRequest(data_path=path))["split_ratio"]
+    found = SPEC.infer(BenchmarkRequest(data_path=path)).settings["split_ratio"]
     told = f"; `2:1:1 by kind` gives each split its share of {offered} kinds" if offered else ""
     assert (found.value, found.why) == ("2:1:1", f"12 tasks, half to train on{told}")
 
@@ -236,5 +236,27 @@ def test_splits_that_are_cut_already_are_not_cut(tmp_path: Path) -> None:
     record = {"body": BODY, "queue": "a"}
     folder = write_splits(tmp_path, [record] * 2, [record], [record])
     assert SPEC.infer is not None
-    found = SPEC.infer(BenchmarkRequest(split_dir=folder))
+    found = SPEC.infer(BenchmarkRequest(split_dir=folder)).settings
     assert "split_ratio" not in found and found["prompt_key"].value == "body"
+
+
+@pytest.mark.parametrize(
+    ("more", "unused"),
+    [
+        ([], ""),
+        (["context", "kind"], ""),
+        (["subject"], "subject (a column named `context` is shown with each task)"),
+        (["subject", "context"], "subject"),
+        (["question", "priority", "row"], "question, priority, row (a column named `context`"),
+        ([f"c{n}" for n in range(9)], "c0, c1, c2, c3, c4, c5, c6, c7, ... (9 in all) (a column"),
+        (["pattern"], "pattern (a column named `context` is shown with each task)"),
+        (["answer"], "answer (a column"),
+    ],
+)
+def test_columns_that_are_not_used_are_stated(tmp_path: Path, more: list[str], unused: str) -> None:
+    columns = {"body": bodies(12), "queue": ["a", "b"] * 6, **{name: ["x"] * 12 for name in more}}
+    assert SPEC.infer is not None
+    options = {"prompt_key": "body", "answer_key": "queue", "scorer": "exact"}
+    request = BenchmarkRequest(data_path=table(tmp_path, columns), options=options)
+    stated = SPEC.infer(request).unused
+    assert stated.startswith(f"not used: {unused}") if unused else not stated

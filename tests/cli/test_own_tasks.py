@@ -114,6 +114,34 @@ def test_a_setting_wins_over_what_is_inferred() -> None:
     assert "seed_skill" not in ended.err and "seed_skill" not in env("b")
 
 
+@pytest.mark.parametrize(
+    "command", [("train", *TINY), ("plan", "--preset", "tiny"), ("data", "check"), ("init",)]
+)
+def test_every_command_states_what_of_the_tasks_is_not_used(command: tuple[str, ...]) -> None:
+    lines = [json.loads(line) for line in Path("t.jsonl").read_text(encoding="utf-8").splitlines()]
+    Path("more.jsonl").write_text(
+        "\n".join(json.dumps({**line, "subject": "Boxes"}) for line in lines), encoding="utf-8"
+    )
+    stated = "not used: subject (a field named `context` is shown with each task)"
+    given = ("--answer-key", "verdict", "--prompt-key", "text")
+    ended = skillopt(*command, "more.jsonl", *given)
+    assert ended.code == 0, ended.err
+    assert ended.err.count(f"; {stated}; `--scorer NAME` and the like set another") == 1
+
+
+def test_what_is_not_used_is_stated_where_nothing_is_inferred_as_well() -> None:
+    Path("c.jsonl").write_text(
+        "\n".join(
+            json.dumps({"question": f"Is {n} even?", "answer": LABELS[n % 2], "subject": "Numbers"})
+            for n in range(12)
+        ),
+        encoding="utf-8",
+    )
+    options = ("--scorer", "exact", "--set", "env.split_ratio=2:1:1", "--set")
+    ended = skillopt("data", "check", "c.jsonl", *options, "env.seed_skill=Answer.")
+    assert ended.err.startswith("Not used: subject (a field named `context` is shown")
+
+
 def test_nothing_is_inferred_where_the_benchmark_is_named() -> None:
     ended = refused(3, "data", "check", "folder", "--tasks", "t.jsonl")
     assert "`prompt` or `question` is missing" in ended.error

@@ -28,6 +28,8 @@ PROMPT_NAMES = (
 )
 """Names that columns of task texts usually have, beside ours."""
 _IDENTIFIER = re.compile(r"(?:.*[_ -])?(?:id|uuid|guid|idx|index|no|nr|number|row)", re.IGNORECASE)
+_NAMED = 8
+"""Columns that are not used and that a line names."""
 _PROSE = 4
 """Words of a usual cell from which on a column holds prose."""
 
@@ -173,6 +175,17 @@ def prompt_column(columns: Columns, options: FolderOptions, answer: str) -> Choi
     if len(likely) == 1:
         return Choice(likely[0], "the only text" if len(free) == 1 else "the only long text")
     raise columns.unclear("task text", "prompt_key", likely or (free if len(free) > 1 else ()))
+
+
+def unused_words(columns: Columns, used: Iterable[str]) -> str:
+    """What is not used, with how the text of a column gets into a task; "" where all are used."""
+    unused = [name for name in columns.by_name if name not in used]
+    if not unused:
+        return ""
+    more = f", ... ({len(unused)} in all)" if len(unused) > _NAMED else ""
+    hint = f" (a {columns.word} named `context` is shown with each task)"
+    named = ", ".join(unused[:_NAMED]) + more
+    return f"not used: {named}{'' if 'context' in columns.by_name else hint}"
 
 
 def _likely_prompts(columns: Columns, names: Sequence[str]) -> list[str]:

@@ -10,9 +10,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from skillopt_cli.benchmarks.folder.columns import answer_column, prompt_column, read_columns
+from skillopt_cli.benchmarks.folder.columns import (
+    answer_column,
+    prompt_column,
+    read_columns,
+    unused_words,
+)
 from skillopt_cli.benchmarks.folder.options import FolderOptions
-from skillopt_cli.benchmarks.folder.tasks import ANSWER_KEYS, PROMPT_KEYS, references, uniform
+from skillopt_cli.benchmarks.folder.tasks import (
+    ANSWER_KEYS,
+    OPTIONAL_KEYS,
+    PROMPT_KEYS,
+    references,
+    uniform,
+)
 from skillopt_cli.benchmarks.kit.json_fields import read_object
 from skillopt_cli.benchmarks.kit.numbers import is_amount
 from skillopt_cli.benchmarks.kit.options import read_options
@@ -23,7 +34,7 @@ from skillopt_cli.benchmarks.kit.splits import split_files
 from skillopt_cli.core.errors import Undetermined
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.labels import TaskAnswers, find_labels, folded
-from skillopt_cli.ports import BenchmarkRequest, Inferred
+from skillopt_cli.ports import BenchmarkRequest, Inference, Inferred
 
 RATIO = "2:1:1"
 LABELLED = 0.9
@@ -39,8 +50,8 @@ _RECURS = 4
 """Tasks of a kind that every split of `RATIO` can have its share of."""
 
 
-def infer(request: BenchmarkRequest) -> dict[str, Inferred]:
-    """The settings of the section `env` that the tasks of a request determine, by key.
+def infer(request: BenchmarkRequest) -> Inference:
+    """The settings that the tasks of a request determine, and the columns that are not used.
 
     Raises:
         ConfigError: an option names a column that does not exist.
@@ -50,7 +61,7 @@ def infer(request: BenchmarkRequest) -> dict[str, Inferred]:
     options = read_options(FolderOptions, request.options, "folder")
     records = [uniform(record, options) for record in _records(request)]
     if not records:
-        return {}
+        return Inference()
     found: dict[str, Inferred] = {}
     columns = read_columns(records, str(request.split_dir or request.data_path))
     answer = answer_column(columns, options)
@@ -72,7 +83,9 @@ def infer(request: BenchmarkRequest) -> dict[str, Inferred]:
     scorer = request.options.get("scorer") or found["scorer"].value
     if seed := _seed_skill(prompt.name, answer.name, scorer, answers, labels):
         found["seed_skill"] = seed
-    return found
+    idle = set() if scorer == "regex" else {"pattern"}
+    used = {answer.name, prompt.name, *OPTIONAL_KEYS} - idle
+    return Inference(found, unused_words(columns, used))
 
 
 def _records(request: BenchmarkRequest) -> Iterator[Record]:
