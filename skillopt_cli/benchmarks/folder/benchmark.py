@@ -14,9 +14,16 @@ from typing import Any
 
 from skillopt_cli.benchmarks.folder.inference import infer
 from skillopt_cli.benchmarks.folder.options import ROLE, RUBRIC, SEED_SKILL, FolderOptions
-from skillopt_cli.benchmarks.folder.tasks import PROMPT_KEYS, only_key, references, uniform
+from skillopt_cli.benchmarks.folder.tasks import (
+    PROMPT_KEYS,
+    needed_cells,
+    only_key,
+    references,
+    uniform,
+)
 from skillopt_cli.benchmarks.kit.benchmark import JudgedAnswers, TextBenchmark
 from skillopt_cli.benchmarks.kit.choices import lettered
+from skillopt_cli.benchmarks.kit.empty_cells import EmptyCell
 from skillopt_cli.benchmarks.kit.options import read_options
 from skillopt_cli.benchmarks.kit.prompts import Prompts
 from skillopt_cli.benchmarks.kit.records import Record
@@ -79,6 +86,10 @@ class FolderBenchmark(TextBenchmark[FolderOptions]):
             record.identifier() if record.data.get("id") is not None else f"task-{_digest(data)}"
         )
         return Task(task_id, kind, data)
+
+    def empty_cells(self, record: Record) -> Sequence[EmptyCell]:
+        """Those of task text and reference, and of the options where these are scored."""
+        return needed_cells(uniform(record, self.options), self.options)
 
     def content(self, task: Task) -> Iterable[str]:
         """Context, question, options and references, whatever the order of these."""

@@ -21,9 +21,11 @@ from skillopt_cli.benchmarks.folder.tasks import (
     ANSWER_KEYS,
     OPTIONAL_KEYS,
     PROMPT_KEYS,
+    needed_cells,
     references,
     uniform,
 )
+from skillopt_cli.benchmarks.kit.empty_cells import refuse_empty_cells
 from skillopt_cli.benchmarks.kit.json_fields import read_object
 from skillopt_cli.benchmarks.kit.numbers import is_amount
 from skillopt_cli.benchmarks.kit.options import read_options
@@ -72,6 +74,8 @@ def infer(request: BenchmarkRequest) -> Inference:
     ):
         if column.name not in usual:
             found[key] = Inferred(column.name, column.why)
+    chosen = options.model_copy(update={"prompt_key": prompt.name, "answer_key": answer.name})
+    refuse_empty_cells([cell for record in records for cell in needed_cells(record, chosen)])
     answers = _answers(records, answer.name)
     labels = _labels(answers)
     if "scorer" not in request.options:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from skillopt_cli.benchmarks.folder.options import FolderOptions
+from skillopt_cli.benchmarks.kit.empty_cells import EmptyCell, empty_cells
 from skillopt_cli.benchmarks.kit.json_fields import object_text
 from skillopt_cli.benchmarks.kit.records import Record
 
@@ -34,6 +35,16 @@ def uniform(record: Record, options: FolderOptions) -> Record:
         if isinstance(held, dict) and isinstance(held.get("text"), list):
             data[key] = data[key] if options.scorer == "json" else held["text"]
     return replace(record, data=data)
+
+
+def needed_cells(record: Record, options: FolderOptions) -> list[EmptyCell]:
+    """The empty cells of a row below task text, reference, and options where these are scored."""
+    needed = [(options.prompt_key,) if options.prompt_key else PROMPT_KEYS]
+    if options.answer_key or options.scorer != "regex":
+        needed.append((options.answer_key,) if options.answer_key else ANSWER_KEYS)
+    if options.scorer == "choice":
+        needed.append(("choices",))
+    return empty_cells(record, needed)
 
 
 def references(record: Record, options: FolderOptions) -> tuple[str, ...]:

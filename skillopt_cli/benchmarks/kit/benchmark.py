@@ -16,6 +16,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from skillopt_cli.benchmarks.kit.answers import extract_answer, given_up
 from skillopt_cli.benchmarks.kit.choices import expected, lettered
+from skillopt_cli.benchmarks.kit.empty_cells import EmptyCell
 from skillopt_cli.benchmarks.kit.judges import (
     RIGHT_OR_WRONG,
     Verdict,
@@ -115,7 +116,11 @@ class TextBenchmark(ABC, Generic[Options]):
     def load(self, request: BenchmarkRequest) -> Splits:
         """The tasks of a request."""
         form = TaskFormat(
-            self.task, lambda task: squeezed(self.content(task)), self.pattern, self.label
+            self.task,
+            lambda task: squeezed(self.content(task)),
+            self.pattern,
+            self.label,
+            self.empty_cells,
         )
         return load_splits(request, self.name, form, self.sample)
 
@@ -153,6 +158,10 @@ class TextBenchmark(ABC, Generic[Options]):
             DataError: it is unusable.
             LeftOut: a run does without it.
         """
+
+    def empty_cells(self, record: Record) -> Sequence[EmptyCell]:
+        """The empty cells of a row that its task needs; all those of a file are one error."""
+        return ()
 
     @abstractmethod
     def sections(self, task: Task) -> Sequence[Section]:

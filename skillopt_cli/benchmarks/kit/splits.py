@@ -10,6 +10,7 @@ from itertools import islice
 from os.path import normpath
 from pathlib import Path
 
+from skillopt_cli.benchmarks.kit.empty_cells import EmptyCell, refuse_empty_cells
 from skillopt_cli.benchmarks.kit.ratio import (
     BY_KIND,
     BY_LABEL,
@@ -51,12 +52,14 @@ class TaskFormat:
         pattern: names of the task files in a folder given as `data_path`, which are looked for in
             its folders too; empty where it must hold a single task file.
         label: what a ratio "by label" spreads evenly over the splits.
+        empty: the cells of a row that its task needs and that are empty.
     """
 
     make: Callable[[Record], Task]
     content: Callable[[Task], str]
     pattern: str = ""
     label: Callable[[Task], str] = lambda task: task.kind
+    empty: Callable[[Record], Sequence[EmptyCell]] = lambda record: ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +186,18 @@ class _File:
 
 def _read(path: Path, form: TaskFormat) -> _File:
     file = _File(path)
+    empty: list[EmptyCell] = []
     for record in read_records(path, file.notes.append):
+        if cells := form.empty(record):
+            empty += cells
+            continue
         try:
             file.tasks.append(form.make(record))
         except LeftOut as reason:
             file.left_out[reason.why] += 1
         else:
             file.numbers.append(record.number)
+    refuse_empty_cells(empty)
     return file
 
 
