@@ -16,7 +16,7 @@ from skillopt_cli.plugins import BENCHMARKS, OWN_TASKS, load_benchmark, names
 from skillopt_cli.ports import Inference
 
 _SOURCE = "inferred: "
-_SHOWN = ("prompt_key", "answer_key", "scorer", "split_ratio", "seed_skill")
+_SHOWN = ("prompt_key", "answer_key", "id_key", "scorer", "split_ratio", "seed_skill")
 _LONGEST = 60
 """Characters of a value that is shown beside its name."""
 

@@ -187,6 +187,23 @@ def test_missing_ids_come_from_the_content(tmp_path: Path) -> None:
     assert len(ids) == 3
 
 
+def test_a_key_of_ids_can_be_named(tmp_path: Path) -> None:
+    records = [task(name, id=f"not {name}", ticket=number) for number, name in enumerate("abc")]
+    path = write_lines(tmp_path / "t.jsonl", records)
+    benchmark = opened(path, id_key="ticket")
+    assert {t.id for split in SPLITS for t in benchmark.tasks(split)} == {"0", "1", "2"}
+    # What has no such key keeps the ids of before, and their version.
+    assert {t.id for split in SPLITS for t in opened(path).tasks(split)} == {
+        "not a",
+        "not b",
+        "not c",
+    }
+    assert refusal(path, id_key="nope").message == f"{path}, line 1: `nope` is missing"
+    table = tmp_path / "t.csv"
+    table.write_text("prompt,answer,ID\nSay a.,a,1\nSay b.,b,\n", encoding="utf-8")
+    assert refusal(table, id_key="ID").message == f"{table}, line 3: the cell `ID` is empty"
+
+
 def test_equal_records_without_ids_are_refused_as_repeated(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", [task("a"), task("b"), task("a")])
     assert refusal(path).message.endswith(f"in {path}, line 1 and in {path}, line 3")

@@ -241,6 +241,49 @@ def test_splits_that_are_cut_already_are_not_cut(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "cells", "taken"),
+    [
+        ("ticket_id", [f"t{i}" for i in range(12)], True),
+        ("Ticket ID", range(12), True),
+        ("ticketId", range(12), True),
+        ("orderid", range(12), True),
+        ("UUID", [f"{i}-a" for i in range(12)], True),
+        ("ticket_id", [f"t{i % 11}" for i in range(12)], False),
+        ("ticket_id", ["", *range(11)], False),
+        ("row", range(12), False),
+        ("id", range(12), False),
+        ("ID", range(12), False),
+        ("id", [0, *range(11)], False),
+    ],
+)
+def test_a_column_of_ids_is_taken_where_it_has_another_value_in_each_row(
+    tmp_path: Path, name: str, cells: Sequence[object], taken: bool
+) -> None:
+    columns = {"body": bodies(12), name: list(cells), "queue": ["a", "b"] * 6}
+    path = table(tmp_path, columns)
+    found = inferred(path, answer_key="queue")
+    assert found.get("id_key") == (name if taken else None)
+    if name != "id" or len(set(cells)) == 12:
+        ratio = found.pop("split_ratio")
+        options = {"answer_key": "queue", **found}
+        opened = SPEC.open(BenchmarkRequest(data_path=path, split_ratio=ratio, options=options))
+        ids = {task.id for split in SPLITS for task in opened.tasks(split)}
+        own = taken or name.casefold() == "id"
+        assert ids == set(map(str, cells)) if own else all(i.startswith("task-") for i in ids)
+
+
+def test_an_id_is_neither_task_text_nor_answer_and_a_setting_names_another(tmp_path: Path) -> None:
+    ids = [f"Ticket number {i} of the shop" for i in range(12)]
+    columns = {"mail_id": ids, "ticket_id": range(12), "answer": ["a", "b"] * 6}
+    found = inferred(table(tmp_path, columns), prompt_key="mail_id")
+    assert found["id_key"] == "ticket_id"
+    columns = {"body": bodies(12), "a_id": range(12), "b_id": range(12), "queue": ["a", "b"] * 6}
+    assert inferred(table(tmp_path, columns))["id_key"] == "a_id"
+    assert inferred(table(tmp_path, columns), id_key="b_id")["id_key"] == "b_id"
+    assert "no column `c_id`" in asked(tmp_path, columns, id_key="c_id").message
+
+
+@pytest.mark.parametrize(
     ("more", "unused"),
     [
         ([], ""),
@@ -251,6 +294,7 @@ def test_splits_that_are_cut_already_are_not_cut(tmp_path: Path) -> None:
         ([f"c{n}" for n in range(9)], "c0, c1, c2, c3, c4, c5, c6, c7, ... (9 in all) (a column"),
         (["pattern"], "pattern (a column named `context` is shown with each task)"),
         (["answer"], "answer (a column"),
+        (["customer_id"], "customer_id (a column"),
     ],
 )
 def test_columns_that_are_not_used_are_stated(tmp_path: Path, more: list[str], unused: str) -> None:

@@ -60,6 +60,7 @@ def test_a_project_holds_what_was_given_and_inferred_and_trains_from_any_folder(
             "scorer": "exact",
             "answer_key": "queue",
             "prompt_key": "body",
+            "id_key": "ticket_id",
         },
     }
     skill = Path("tickets-skill/SKILL.md").read_text(encoding="utf-8")

@@ -114,6 +114,32 @@ def test_a_setting_wins_over_what_is_inferred() -> None:
     assert "seed_skill" not in ended.err and "seed_skill" not in env("b")
 
 
+def test_ids_of_a_table_are_those_of_the_run_and_of_its_export() -> None:
+    rows = [f"T-{n},Is item {n} in the box?,{LABELS[n % 2]}" for n in range(40)]
+    Path("t.csv").write_text("\n".join(["Ticket_ID,text,verdict", *rows]), encoding="utf-8")
+    ended = skillopt("train", "t.csv", *TINY, "--run-id", "ids")
+    assert ended.err.count("id_key Ticket_ID (no two tasks have the same), scorer exact") == 1
+    assert env("ids")["id_key"] == "Ticket_ID"
+    resumed = skillopt("resume", "ids")
+    assert resumed.code == 0, resumed.err
+    exported = skillopt("runs", "export", "ids", "--format", "jsonl").lines
+    ids = {row["id"] for row in exported}
+    assert ids and ids <= {f"T-{n}" for n in range(40)}
+
+
+def test_a_run_of_before_keeps_the_ids_that_were_made_of_the_content() -> None:
+    rows = [f"T-{n},Is item {n} in the box?,{LABELS[n % 2]}" for n in range(40)]
+    Path("t.csv").write_text("\n".join(["ticket_id,text,verdict", *rows]), encoding="utf-8")
+    Path("c.yaml").write_text(
+        "env: {name: folder, data_path: t.csv, prompt_key: text, answer_key: verdict}\n",
+        encoding="utf-8",
+    )
+    ended = skillopt("train", "--config", "c.yaml", *TINY, "--run-id", "before")
+    assert ended.code == 0, ended.err
+    rows_of = skillopt("runs", "export", "before", "--format", "jsonl").lines
+    assert rows_of and all(row["id"].startswith("task-") for row in rows_of)
+
+
 @pytest.mark.parametrize(
     "command", [("train", *TINY), ("plan", "--preset", "tiny"), ("data", "check"), ("init",)]
 )

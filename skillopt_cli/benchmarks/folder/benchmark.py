@@ -82,13 +82,13 @@ class FolderBenchmark(TextBenchmark[FolderOptions]):
         if fault:
             raise record.fault(fault)
         kind = sys.intern(record.kind("task"))
-        task_id = (
-            record.identifier() if record.data.get("id") is not None else f"task-{_digest(data)}"
-        )
+        id_key = options.id_key or "id"
+        named = options.id_key or record.data.get("id") is not None
+        task_id = record.identifier(id_key) if named else f"task-{_digest(data)}"
         return Task(task_id, kind, data)
 
     def empty_cells(self, record: Record) -> Sequence[EmptyCell]:
-        """Those of task text and reference, and of the options where these are scored."""
+        """Those of task text, reference and named id, and of options where these are scored."""
         return needed_cells(uniform(record, self.options), self.options)
 
     def content(self, task: Task) -> Iterable[str]:

@@ -27,7 +27,9 @@ PROMPT_NAMES = (
     *("body", "message", "content", "sentence", "document"),
 )
 """Names that columns of task texts usually have, beside ours."""
-_IDENTIFIER = re.compile(r"(?:.*[_ -])?(?:id|uuid|guid|idx|index|no|nr|number|row)", re.IGNORECASE)
+_IDENTIFIER = re.compile(
+    r"(?:.*[_ -])?(?:id|uuid|guid|idx|index|no|nr|number|row)|(?-i:.*[a-z0-9]I[Dd])", re.IGNORECASE
+)
 _NAMED = 8
 """Columns that are not used and that a line names."""
 _PROSE = 4
@@ -44,6 +46,7 @@ class Column:
         is_text: whether most cells are neither numbers nor blank.
         filled: whether no cell is blank.
         recurs: whether it holds few values that recur, as labels do.
+        unique: whether it holds a text or a whole number of its own for each task.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Column:
     is_text: bool
     filled: bool
     recurs: bool
+    unique: bool
 
     @property
     def prose(self) -> bool:
@@ -177,6 +181,26 @@ def prompt_column(columns: Columns, options: FolderOptions, answer: str) -> Choi
     raise columns.unclear("task text", "prompt_key", likely or (free if len(free) > 1 else ()))
 
 
+def id_column(columns: Columns, options: FolderOptions, taken: Iterable[str]) -> Choice:
+    """The column of the ids of the tasks; without a name where ids are made of the content.
+
+    Args:
+        taken: the columns of task text and answer.
+
+    Raises:
+        ConfigError: the option names none.
+    """
+    if options.id_key:
+        columns.check(options.id_key, "id_key")
+        return Choice(options.id_key)
+    if "id" in columns.by_name:
+        return Choice("id")
+    for name, column in columns.by_name.items():
+        if column.unique and name.casefold().endswith("id") and name not in taken:
+            return Choice(name, "no two tasks have the same")
+    return Choice("")
+
+
 def unused_words(columns: Columns, used: Iterable[str]) -> str:
     """What is not used, with how the text of a column gets into a task; "" where all are used."""
     unused = [name for name in columns.by_name if name not in used]
@@ -217,6 +241,7 @@ def _column(name: str, cells: Sequence[Any], records: int) -> Column:
         is_text=2 * sum(map(bool, texts)) > len(texts) and 2 * numbers < len(texts),
         filled=len(cells) == records,
         recurs=all(texts) and 1 < values <= len(texts) / TASKS_PER_LABEL,
+        unique=all(texts) and values == records and not any(isinstance(c, float) for c in cells),
     )
 
 

@@ -12,6 +12,7 @@ from statistics import median
 
 from skillopt_cli.benchmarks.folder.columns import (
     answer_column,
+    id_column,
     prompt_column,
     read_columns,
     unused_words,
@@ -68,9 +69,11 @@ def infer(request: BenchmarkRequest) -> Inference:
     columns = read_columns(records, str(request.split_dir or request.data_path))
     answer = answer_column(columns, options)
     prompt = prompt_column(columns, options, answer.name)
+    own_id = id_column(columns, options, (prompt.name, answer.name))
     for key, column, usual in (
         ("answer_key", answer, ("", *ANSWER_KEYS)),
         ("prompt_key", prompt, PROMPT_KEYS),
+        ("id_key", own_id, ("", "id")),
     ):
         if column.name not in usual:
             found[key] = Inferred(column.name, column.why)
@@ -87,8 +90,8 @@ def infer(request: BenchmarkRequest) -> Inference:
     scorer = request.options.get("scorer") or found["scorer"].value
     if seed := _seed_skill(prompt.name, answer.name, scorer, answers, labels):
         found["seed_skill"] = seed
-    idle = set() if scorer == "regex" else {"pattern"}
-    used = {answer.name, prompt.name, *OPTIONAL_KEYS} - idle
+    idle = {"id"} if scorer == "regex" else {"id", "pattern"}
+    used = {*OPTIONAL_KEYS} - idle | {answer.name, prompt.name, own_id.name}
     return Inference(found, unused_words(columns, used))
 
 

@@ -34,6 +34,8 @@ class FolderOptions(BenchmarkOptions):
     """Key of the task text; empty takes prompt or question."""
     answer_key: Annotated[str, Setting(flag="--answer-key", group="data")] = ""
     """Key of the reference; empty takes answer, answers or reference."""
+    id_key: str = ""
+    """Key of the task's id; empty takes id, and where that is missing, one made of the content."""
     role: str = ROLE
     """One line on who the target is and what it does."""
     answer_format: str = ""

@@ -23,7 +23,7 @@ def uniform(record: Record, options: FolderOptions) -> Record:
 
     Names that the options give stay.
     """
-    taken = (options.prompt_key, options.answer_key)
+    taken = (options.prompt_key, options.answer_key, options.id_key)
     data = dict(record.data)
     for name in list(data):
         known = name.strip().casefold()
@@ -38,8 +38,14 @@ def uniform(record: Record, options: FolderOptions) -> Record:
 
 
 def needed_cells(record: Record, options: FolderOptions) -> list[EmptyCell]:
-    """The empty cells of a row below task text, reference, and options where these are scored."""
+    """The empty cells of a row that its task needs.
+
+    Those below task text and reference, below an id that the options name, and below choices where
+    these are scored.
+    """
     needed = [(options.prompt_key,) if options.prompt_key else PROMPT_KEYS]
+    if options.id_key:
+        needed.append((options.id_key,))
     if options.answer_key or options.scorer != "regex":
         needed.append((options.answer_key,) if options.answer_key else ANSWER_KEYS)
     if options.scorer == "choice":

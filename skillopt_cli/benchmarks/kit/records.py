@@ -81,7 +81,8 @@ class Record:
         value = next((value for value in values if value not in (None, "")), values[-1])
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
-        return replace(self, data={"id": value}).text("id")
+        name = keys[0] if len(keys) == 1 else "id"
+        return replace(self, data={name: value}).text(name)
 
     def text(self, key: str, *, blank: bool = False) -> str:
         """The text under `key`; `blank` allows one without content.
