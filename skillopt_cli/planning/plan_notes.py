@@ -168,8 +168,8 @@ def _points(share: float) -> str:
 def warnings(plan: PlannedRun) -> Iterator[str]:
     """What to consider before money is spent."""
     yield from start_warnings(plan)
-    if plan.unmatched:
-        yield f"Warning: {plan.unmatched}"
+    for warning in plan.data_warnings:
+        yield f"Warning: {warning}"
 
 
 def start_warnings(plan: PlannedRun) -> Iterator[str]:

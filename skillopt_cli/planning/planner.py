@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from skillopt_cli.benchmarks.kit.data_check import lists_as_text
+from skillopt_cli.benchmarks.kit.data_check import reference_warnings
 from skillopt_cli.compose.benchmark import (
     check_abilities,
     confirmation_tasks,
@@ -97,7 +97,7 @@ class PlannedRun:
         skill_chars: characters that the seed skill adds to every call.
         unsuited: why the optimizer cannot learn from the train split; "" where it may.
         unedited: that the optimizer leaves files as they are which it may edit; "" of none.
-        unmatched: what is said of references that are lists written as text; "" of none.
+        data_warnings: what is odd about the references of own tasks.
         likely: calls where the accuracy is not known.
         seconds: what a call takes, by role.
     """
@@ -114,7 +114,7 @@ class PlannedRun:
     skill_chars: int = 0
     unsuited: str = ""
     unedited: str = ""
-    unmatched: str = ""
+    data_warnings: tuple[str, ...] = ()
     likely: Range | None = None
     seconds: Mapping[Role, float] = field(default_factory=dict)
 
@@ -281,7 +281,7 @@ def plan_run(
         skill_chars=skill_chars(skill, by_program=by_program),
         unsuited=optimizer_unsuited(config, benchmark, splits["train"]),
         unedited=files_not_edited(skill, config),
-        unmatched=lists_as_text(benchmark),
+        data_warnings=tuple(reference_warnings(benchmark)),
         likely=likely,
         seconds={role: forecaster.seconds(role) for role in costs},
     )

@@ -52,6 +52,25 @@ def test_a_list_written_as_text_is_warned_of_before_money_is_spent(
         assert -1 < run.err.find(warned) < run.err.find("Preflight")
 
 
+def test_labels_in_several_spellings_are_warned_of_before_money_is_spent() -> None:
+    labels = ("Account", "Account ", "account", "Returns", "Returns", "Returns")
+    with Path("t.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = ((f"What is item {n}, then?", labels[n % 6]) for n in range(24))
+        csv.writer(file).writerows([("question", "answer"), *rows])
+    simulated = ("--set", "model.backend=simulated")
+    warned = "1 label is spelt in several ways: "
+    runs = {
+        "Warning": skillopt("plan", "t.csv", *simulated).out,
+        "warning": skillopt("data", "check", "t.csv").out,
+        "": skillopt("train", "t.csv", *simulated, "--epochs", "1").err,
+    }
+    for level, shown in runs.items():
+        (line,) = (one for one in shown.splitlines() if warned in one)
+        assert level in line
+        assert all(f"`{label}`" in line for label in labels[:3])
+        assert "Returns" not in line
+
+
 def test_a_json_list_below_answers_is_no_reason_for_a_warning() -> None:
     tasks = write_table("t.csv", '["thing0", "alt"]')
     assert "list" not in skillopt("data", "check", "folder", "--set", tasks, *SIMULATED).out

@@ -15,9 +15,11 @@ from skillopt_cli.benchmarks.kit.reference_checks import (
     Finding,
     Referenced,
     label_findings,
+    label_spellings,
     list_findings,
     near_duplicates,
     spelling_findings,
+    spelling_words,
 )
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.score import Score
@@ -132,12 +134,15 @@ async def _scored(benchmark: Benchmark, executor: Executor, task: Task, reply: s
     return asked if isinstance(asked, Score) else Score(0.0, 0.0)
 
 
-def lists_as_text(benchmark: Benchmark) -> str:
-    """What to say of references of one's own tasks that are lists written as text; "" of none."""
+def reference_warnings(benchmark: Benchmark) -> list[str]:
+    """What is odd about the references of own tasks: lists written as text, labels in spellings."""
     if benchmark.name != "folder":
-        return ""
+        return []
     tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
-    return "".join(finding.what for finding in list_findings(_references(benchmark, tasks)))
+    references = _references(benchmark, tasks)
+    lists = [finding.what for finding in list_findings(references)]
+    spellings = spelling_words(label_spellings(references))
+    return [*lists, spellings] if spellings else lists
 
 
 def _references(benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]) -> list[Referenced]:

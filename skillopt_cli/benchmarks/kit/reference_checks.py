@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from skillopt_cli.benchmarks.kit.numbers import is_amount
 from skillopt_cli.benchmarks.kit.typography import folded
 from skillopt_cli.core.formatting import count
+from skillopt_cli.core.labels import MOST_LABELS as LARGEST_SET
 from skillopt_cli.core.task import SPLITS, Split, Task
 
 Level = Literal["error", "warning", "info"]
@@ -64,11 +65,28 @@ class Referenced:
         return folded(self.expected[0]) if len(self.expected) == 1 else ""
 
 
-def labels_of(tasks: Sequence[Referenced]) -> Counter[str]:
-    """How often each label occurs; nothing where references are no labels."""
+def labels_of(tasks: Sequence[Referenced], most: int = MOST_LABELS) -> Counter[str]:
+    """How often each label occurs; nothing where references are no labels, or more than `most`."""
     labels = Counter(one.label for one in tasks)
-    few = 2 <= len(labels) <= min(MOST_LABELS, len(tasks) // 2)
+    few = 2 <= len(labels) <= min(most, len(tasks) // 2)
     return labels if few and len(tasks) >= LEAST_TASKS and "" not in labels else Counter()
+
+
+def label_spellings(tasks: Sequence[Referenced]) -> list[dict[str, Referenced]]:
+    """The spellings of each label that has several, each with the first task that has it."""
+    spellings: dict[str, dict[str, Referenced]] = defaultdict(dict)
+    if labels_of(tasks, LARGEST_SET):
+        for one in tasks:
+            spellings[one.label].setdefault(one.expected[0], one)
+    return [forms for forms in spellings.values() if len(forms) > 1]
+
+
+def spelling_words(labels: Sequence[Iterable[str]]) -> str:
+    """What is stated of labels with these spellings each, with the first three; "" of none."""
+    if not labels:
+        return ""
+    are = "label is" if len(labels) == 1 else "labels are"
+    return f"{len(labels)} {are} spelt in several ways: {_some(list(map(_alike, labels)))}"
 
 
 async def label_findings(
@@ -131,28 +149,35 @@ def _is_list(text: str) -> bool:
 async def spelling_findings(
     tasks: Sequence[Referenced], hard: Callable[[Task, str], Awaitable[float]]
 ) -> list[Finding]:
-    """Labels in several spellings, and decimals, that the scorer distinguishes.
+    """Labels in several spellings, and decimals that the scorer distinguishes.
 
     Args:
         hard: the score of an answer to a task.
     """
     found = []
-    spellings: dict[str, dict[str, Referenced]] = defaultdict(dict)
-    if labels_of(tasks):
-        for one in tasks:
-            spellings[one.label].setdefault(one.expected[0], one)
-    mixed = []
-    for forms in spellings.values():
+    mixed: list[str] = []
+    equal: list[Iterable[str]] = []
+    for forms in label_spellings(tasks):
         first, *others = forms
         distinct = [text for text in others if await hard(forms[first].task, text) < 1.0]
         if distinct:
-            mixed.append(" / ".join(f"`{text[:40]}`" for text in (first, *distinct)))
+            mixed.append(_alike((first, *distinct)))
+        else:
+            equal.append(forms)
     if mixed:
         found.append(
             Finding(
                 "warning",
                 f"the scorer distinguishes spellings of one label: {_some(mixed)}",
                 "write each label in one way",
+            )
+        )
+    if equal:
+        found.append(
+            Finding(
+                "warning",
+                spelling_words(equal),
+                "write each label in one way, so that an exact scorer can compare them",
             )
         )
     numbers = all(is_amount(text) for one in tasks for text in one.expected)
@@ -210,6 +235,10 @@ def _spaced(one: Referenced) -> list[str]:
 
 def _numbers(text: str) -> list[str]:
     return re.findall(r"\d+", text)
+
+
+def _alike(spellings: Iterable[str]) -> str:
+    return " / ".join(f"`{text[:40]}`" for text in spellings)
 
 
 def _labels(labels: Sequence[str]) -> str:

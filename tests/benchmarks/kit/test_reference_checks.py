@@ -7,12 +7,13 @@ import pytest
 from task_files import write_splits
 
 from skillopt_cli.benchmarks.folder import SPEC
-from skillopt_cli.benchmarks.kit.data_check import check_data
+from skillopt_cli.benchmarks.kit.data_check import check_data, reference_warnings
 from skillopt_cli.benchmarks.kit.reference_checks import Referenced, label_findings, near_duplicates
 from skillopt_cli.core.task import SPLITS, Split, Task
 from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import BenchmarkRequest
 
+ONE_WAY = "1 label is spelt in several ways: "
 WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel"]
 
 
@@ -33,15 +34,39 @@ async def found(tmp_path: Path, answers: list[Any], **options: Any) -> str:
         (["Yes", "yes", "no", "no"], "exact", "spellings of one label: `Yes` / `yes`"),
         (["Yes", "Yes.", "no", "no"], "exact", "spellings of one label"),
         (["Yes", "yes", "Yes ", "no", "no", "no"], "exact", "one label: `Yes` / `yes`"),
-        (["Yes", "yes", "no", "no"], "contains", ""),
-        (["Yes", "yes", "no", "no"], "f1", ""),
+        (["Yes", "yes", "no", "no"], "contains", ONE_WAY + "`Yes` / `yes`"),
+        (["Yes", "yes", "no", "no"], "f1", ONE_WAY + "`Yes` / `yes`"),
+        (["Yes", "Yes ", "no", "no"], "exact", ONE_WAY + "`Yes` / `Yes `"),
+        (
+            ["Yes", "yes", "no", "NO"],
+            "f1",
+            "2 labels are spelt in several ways: `Yes` / `yes`, `no` / `NO`",
+        ),
         (["yes", "yes", "no", "no"], "exact", ""),
     ],
 )
 async def test_spellings(tmp_path: Path, answers: list[str], scorer: str, told: str) -> None:
     text = await found(tmp_path, answers, scorer=scorer)
     assert told in text
-    assert bool(told) is ("spellings" in text)
+    assert bool(told) is ("spelt" in text or "spellings" in text)
+
+
+async def test_spellings_of_one_label_are_one_warning(tmp_path: Path) -> None:
+    text = await found(tmp_path, ["Yes", "yes", "no", "no "], scorer="exact")
+    assert "spellings of one label: `Yes` / `yes`\n" in f"{text}\n"
+    assert ONE_WAY + "`no` / `no `" in text
+
+
+async def test_spellings_of_a_large_set_of_labels_are_found(tmp_path: Path) -> None:
+    answers = [f"{'Label' if n else 'label'} {k}" for k in range(30) for n in range(2)]
+    splits = [
+        [{"question": f"{split} {n}?", "answer": answer} for n, answer in enumerate(answers)]
+        for split in SPLITS
+    ]
+    request = BenchmarkRequest(split_dir=write_splits(tmp_path, *splits), options={"scorer": "f1"})
+    (warned,) = reference_warnings(SPEC.open(request))
+    assert warned.startswith("30 labels are spelt in several ways: `label 0` / `Label 0`, ")
+    assert warned.endswith(", ...") and warned.count("/") == 3
 
 
 @pytest.mark.parametrize(
