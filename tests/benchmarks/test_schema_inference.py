@@ -118,6 +118,7 @@ def test_choices_and_patterns_are_their_own_scorers(tmp_path: Path) -> None:
         ({"ticket_id": "number", "body": "prose", "queue": "label"}, "body", "queue"),
         ({"id": "number", "text": "prose", "label": "label", "split": "label"}, "text", "label"),
         ({"queue": "label", "Message": "prose", "row": "number"}, "Message", "queue"),
+        ({"ticketId": "number", "Message": "prose", "queue": "label"}, "Message", "queue"),
         ({"question": "prose", "points": "number"}, "", "points"),
         ({"body": "prose", "answer": "label", "priority": "label"}, "body", ""),
         ({"input": "label", "output": "label"}, "input", "output"),

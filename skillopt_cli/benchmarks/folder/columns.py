@@ -245,7 +245,7 @@ def _column(name: str, cells: Sequence[Any], records: int) -> Column:
     )
 
 
-def _answer_rank(column: Column) -> tuple[bool, bool]:
+def _answer_rank(column: Column) -> tuple[bool, float]:
     """Orders candidates for the answer: label-like ones first, then those without a blank cell."""
     return not column.recurs, not column.filled
 
