@@ -43,7 +43,7 @@ def needed_cells(record: Record, options: FolderOptions) -> list[EmptyCell]:
     Those below task text and reference, below an id that the options name, and below choices where
     these are scored.
     """
-    needed = [(options.prompt_key,) if options.prompt_key else PROMPT_KEYS]
+    needed: list[Sequence[str]] = [(options.prompt_key,) if options.prompt_key else PROMPT_KEYS]
     if options.id_key:
         needed.append((options.id_key,))
     if options.answer_key or options.scorer != "regex":
