@@ -53,7 +53,7 @@ async def test_spellings(tmp_path: Path, answers: list[str], scorer: str, told: 
 
 async def test_spellings_of_one_label_are_one_warning(tmp_path: Path) -> None:
     text = await found(tmp_path, ["Yes", "yes", "no", "no "], scorer="exact")
-    assert "spellings of one label: `Yes` / `yes`\n" in f"{text}\n"
+    assert "spellings of one label: `Yes` / `yes` (write" in text
     assert ONE_WAY + "`no` / `no `" in text
 
 
