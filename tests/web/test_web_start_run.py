@@ -6,13 +6,12 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command_line import skillopt
 from dom import parsed, text_of
-from starlette.testclient import TestClient
-from web_rig import HOME, TOKEN, Tab, client, served
+from start_form import TINY, fields, mark_of, mistakes, send
+from web_rig import TOKEN, Tab, client, served
 
 from skillopt_cli.config.declarations import known_keys
 from skillopt_cli.core.errors import SkillOptError
@@ -26,33 +25,6 @@ from skillopt_cli.web.start_run import MOST_MISTAKES
 from skillopt_cli.web.token import VARIABLE
 
 RUN_ID = "from-a-form"
-TINY = {"benchmark": "searchqa", "preset": "tiny"}
-
-
-def sign_of(asking: TestClient) -> str:
-    page = parsed(asking.get("/new").text)
-    return next(e.get("value", "") for e in page.iter("input") if e.get("name") == "form_token")
-
-
-def send(asking: TestClient, wish: str, **values: str) -> Any:
-    body = {"form_token": sign_of(asking), "do": wish, **values}
-    return asking.post("/new", data=body, headers={"origin": HOME}, follow_redirects=False)
-
-
-def mark_of(answer: Any) -> str:
-    found = re.search(r'name="planned" value="(\w+)"', answer.text)
-    assert found, answer.text
-    return found[1]
-
-
-def fields(text: str) -> dict[str, str]:
-    """What the form holds, by name; nothing for what is empty."""
-    page = parsed(text)
-    held = {e.get("name", ""): e.get("value", "") for e in page.iter("input")}
-    for select in page.iter("select"):
-        chosen = [o for o in select.iter("option") if o.get("selected") is not None]
-        held[select.get("name", "")] = chosen[0].get("value", "") if chosen else ""
-    return {name: value for name, value in held.items() if value}
 
 
 @pytest.mark.slow
@@ -190,18 +162,6 @@ def test_a_mistake_is_told_beside_its_field_and_nothing_is_lost(
     held = fields(answer.text)
     assert {k: held.get(k, "") for k in given} == given
     assert list(tmp_path.iterdir()) == []
-
-
-def mistakes(text: str) -> dict[str, str]:
-    """What is told beside each field, in the order of the page; "" for what is told above them."""
-    page = parsed(text)
-    above = [text_of(e) for e in page.iter() if e.get("role") == "alert"]
-    beside = {
-        str(e.get("id")).removesuffix("-error"): text_of(e)
-        for e in page.iter("div")
-        if str(e.get("id")).endswith("-error")
-    }
-    return {"": " ".join(above)} | beside
 
 
 @pytest.mark.slow
