@@ -18,7 +18,7 @@ from skillopt_cli.cli.output import console_on, show_json
 from skillopt_cli.cli.run_flags import EVERY, FILES, with_run_flags
 from skillopt_cli.compose.benchmark import open_benchmark
 from skillopt_cli.compose.flags import in_shell
-from skillopt_cli.compose.own_tasks import inferred_line, inferred_reason
+from skillopt_cli.compose.own_tasks import TASKS, inferred_line, inferred_reason
 from skillopt_cli.compose.script_paths import ARGV
 from skillopt_cli.compose.seed_skill import read_skill
 from skillopt_cli.compose.settings import Overrides, settle
@@ -32,7 +32,6 @@ from skillopt_cli.plugins import OWN_TASKS
 from skillopt_cli.store.files import replace_text
 from skillopt_cli.store.layout import CONFIG
 
-_TASKS = ("env.data_path", "env.split_dir")
 _QUESTIONS = {
     "env.answer_key": "Which holds the answer?",
     "env.prompt_key": "Which holds the task text?",
@@ -73,7 +72,7 @@ def init(
             "give single settings as flags or with --set",
         )
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not json
-    tasks = benchmark or next((str(overrides.flags[k]) for k in _TASKS if k in overrides.flags), "")
+    tasks = benchmark or next((str(overrides.flags[k]) for k in TASKS if k in overrides.flags), "")
     if not tasks and asks:
         tasks = _ask("File of tasks (.csv, .jsonl, .xlsx, ...)")
         overrides = replace(overrides, benchmark=tasks)

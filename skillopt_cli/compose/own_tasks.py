@@ -15,8 +15,13 @@ from skillopt_cli.core.task import SPLITS
 from skillopt_cli.plugins import BENCHMARKS, OWN_TASKS, load_benchmark, names
 from skillopt_cli.ports import Inference
 
+ARGUMENT = "argument BENCHMARK"
+"""Where the settings of a benchmark or a path come from that is given as an argument."""
+TASKS = ("env.data_path", "env.split_dir")
+"""The settings that name own tasks."""
+INFERRED = ("prompt_key", "answer_key", "id_key", "scorer", "split_ratio", "seed_skill")
+"""The settings of the section `env` that own tasks may determine."""
 _SOURCE = "inferred: "
-_SHOWN = ("prompt_key", "answer_key", "id_key", "scorer", "split_ratio", "seed_skill")
 _LONGEST = 60
 """Characters of a value that is shown beside its name."""
 
@@ -32,7 +37,15 @@ def argument_layers(argument: str) -> list[Layer]:
     values = {"name": argument}
     if (path := _path(argument)) is not None:
         values = {"name": OWN_TASKS, _kind(path): str(path)}
-    return [Layer("argument BENCHMARK", {"env": values}, Strength.FLAG)]
+    return [Layer(ARGUMENT, {"env": values}, Strength.FLAG)]
+
+
+def as_argument(path: str) -> str:
+    """A path of own tasks as the argument BENCHMARK, which is read as no name and as no flag."""
+    is_path = "/" in in_home(path) or Path(path).suffix
+    if is_path and not path.startswith("-") and path not in names(BENCHMARKS):
+        return path
+    return f"./{path}"
 
 
 def inferred_layers(draft: Resolved, argument: str) -> tuple[list[Layer], str]:
@@ -64,7 +77,7 @@ def inferred_layers(draft: Resolved, argument: str) -> tuple[list[Layer], str]:
 def inferred_line(config: RunConfig, sources: Mapping[str, str], unused: str) -> str:
     """What was inferred and is in force, and what is not used, on one line; "" where nothing is."""
     found = []
-    for name in _SHOWN:
+    for name in INFERRED:
         if reason := inferred_reason(sources.get(f"env.{name}", "")):
             value = str(config.env.options.get(name, getattr(config.env, name, "")))
             shown = f" {value}" if len(value) <= _LONGEST and "\n" not in value else ""

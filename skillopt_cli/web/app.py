@@ -21,7 +21,7 @@ from skillopt_cli.core.errors import SkillOptError, UsageError
 from skillopt_cli.web import control, live, start_run
 from skillopt_cli.web.connections import LIMITS
 from skillopt_cli.web.context import ASSETS, ECHARTS, Page, WebContext, run_name
-from skillopt_cli.web.form import first_fields
+from skillopt_cli.web.form import first_fields, own_fields
 from skillopt_cli.web.pages import (
     attempts,
     compare,
@@ -82,6 +82,7 @@ def application(
     """
     context = WebContext.of(root, access, patience, stream)
     # Built at the start, so that the first visit to the form is fast.
+    own_fields()
     first_fields()
 
     @asynccontextmanager

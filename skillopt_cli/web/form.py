@@ -15,17 +15,28 @@ from pathlib import Path
 from typing import Literal
 
 from skillopt_cli.compose.endpoints import ROLES
+from skillopt_cli.compose.own_tasks import TASKS, as_argument
 from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config import RunConfig
-from skillopt_cli.config.declarations import Declared, every_setting, own_flags, own_settings
+from skillopt_cli.config.declarations import (
+    Declared,
+    every_setting,
+    own_flags,
+    own_settings,
+    own_task_flags,
+)
 from skillopt_cli.config.layers import assignment_layers
 from skillopt_cli.core.events import Role
-from skillopt_cli.plugins import BACKENDS, names
+from skillopt_cli.plugins import BACKENDS, OWN_TASKS, names
 
 Kind = Literal["text", "number", "truth", "choice"]
 
 RUN_ID = "run_id"
 BENCHMARK = "benchmark"
+OWN_FILE = "own file"
+"""In the place of a benchmark's name: a file of own tasks. No plug-in has a name with a space."""
+OWN_FIELDS = ("env.data_path", "env.answer_key", "env.prompt_key", "env.scorer")
+"""The settings beside the field of the benchmark: the file of own tasks, and how it is read."""
 SOURCE = "the form"
 """Where what was typed comes from."""
 PREFIX = "set:"
@@ -57,6 +68,8 @@ TITLES: Mapping[str, str] = {
     "env.from_scratch": "Start from an empty skill",
     "env.split_dir": "Folder of the splits",
     "env.data_path": "Task file",
+    "env.answer_key": "Answer column",
+    "env.prompt_key": "Prompt column",
 }
 """Labels of settings whose key is no plain name."""
 _KEY = re.compile(r"[a-z_]+(?:\.[a-z0-9_]+)+\Z")
@@ -103,6 +116,7 @@ class Given:
     """What a person filled in.
 
     Attributes:
+        benchmark: its name, or `OWN_FILE`.
         settings: by dotted key, letter by letter; nothing for fields left empty.
     """
 
@@ -113,7 +127,10 @@ class Given:
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Given:
-        """What is in a form that was sent, or in an address."""
+        """What is in a form that was sent, or in an address.
+
+        As in a shell, tasks without a benchmark are a file of own tasks.
+        """
         keys = {name.removeprefix(PREFIX): name for name in values if name.startswith(PREFIX)}
         settings = {
             key: values[name].strip()
@@ -121,17 +138,37 @@ class Given:
             if values[name].strip() and _KEY.match(key) and not _decided(key)
         }
         said = {name: values.get(name, "").strip() for name in (BENCHMARK, "preset", RUN_ID)}
+        if not said[BENCHMARK] and any(key in settings for key in TASKS):
+            said[BENCHMARK] = OWN_FILE
         return cls(said[BENCHMARK], said["preset"], said[RUN_ID], settings)
 
     @property
+    def name(self) -> str:
+        """The name of the benchmark; empty where none is chosen."""
+        return OWN_TASKS if self.benchmark == OWN_FILE else self.benchmark
+
+    @property
+    def tasks(self) -> str:
+        """The setting that names the file of own tasks; empty where there is none."""
+        own = TASKS if self.benchmark == OWN_FILE else ()
+        return next((key for key in own if key in self.settings), "")
+
+    @property
+    def argument(self) -> str:
+        """The argument BENCHMARK in a shell; empty where there is nothing to run on."""
+        if self.tasks:
+            return as_argument(self.settings[self.tasks])
+        return "" if self.benchmark == OWN_FILE else self.benchmark
+
+    @property
     def assignments(self) -> tuple[str, ...]:
-        """The settings as behind `--set`."""
-        return tuple(f"{key}={text}" for key, text in self.settings.items())
+        """The settings as behind `--set`, without the one that is the argument."""
+        return tuple(f"{key}={text}" for key, text in self.settings.items() if key != self.tasks)
 
     @property
     def mark(self) -> str:
         """The same for forms that are filled in alike."""
-        told = [self.benchmark, self.preset, self.run_id, *self.assignments]
+        told = [self.benchmark, self.preset, self.run_id, [*self.settings.items()]]
         return sha256(json.dumps(told).encode()).hexdigest()
 
     def without(self, key: str) -> Given:
@@ -142,7 +179,7 @@ class Given:
     def overrides(self, root: Path, roles: tuple[Role, ...] = ROLES) -> Overrides:
         """The same as from the command line; `roles` must be reachable."""
         return Overrides(
-            benchmark=self.benchmark,
+            benchmark=self.argument,
             preset=self.preset,
             flags={"env.out_root": str(root), "run.display": "plain"},
             layers=assignment_layers(self.assignments, SOURCE),
@@ -151,18 +188,28 @@ class Given:
 
     def command(self, root: Path, run_id: str = "") -> list[str]:
         """The arguments of `skillopt` that train so. No text can be taken for another option."""
-        arguments = ["train", self.benchmark]
+        arguments = ["train", self.argument]
         if self.preset:
             arguments.append(f"--preset={self.preset}")
-        arguments += [f"--set={assignment}" for assignment in self.assignments]
+        flags = {found.declared.key: flag for flag, found in own_task_flags().items()}
+        for assignment in self.assignments:
+            key, _, text = assignment.partition("=")
+            arguments.append(f"{flags[key]}={text}" if key in flags else f"--set={assignment}")
         if run_id or self.run_id:
             arguments.append(f"--run-id={run_id or self.run_id}")
         return [*arguments, f"--out-root={root}", "--display=plain"]
 
 
+def own_fields() -> tuple[Field, ...]:
+    """The settings of `OWN_FIELDS`."""
+    found = own_settings() | {f.declared.key: f.declared for f in own_task_flags().values()}
+    return tuple(_field(found[key]) for key in OWN_FIELDS)
+
+
 def first_fields() -> tuple[Field, ...]:
-    """The settings that have a flag of their own, in that order: what is mostly set."""
-    return tuple(_field(found) for found in own_flags().values() if found.setting.in_form)
+    """The other settings that have a flag of their own, in that order: what is mostly set."""
+    shown = [found for found in own_flags().values() if found.setting.in_form]
+    return tuple(_field(found) for found in shown if found.key not in OWN_FIELDS)
 
 
 def _decided(key: str) -> bool:
@@ -184,8 +231,8 @@ def other_groups(options: Iterable[str], given: Given) -> list[Group]:
             fields.setdefault(group, []).append(_field(found))
     # What was typed for another benchmark stays to be seen, and can be taken out.
     left = {key for key in given.settings if key.startswith("env.")}
-    own = sorted({*(f"env.{name}" for name in options), *left} - {*every_setting()})
-    about = f"Of the benchmark {given.benchmark}." if given.benchmark else ""
+    own = sorted({*(f"env.{name}" for name in options), *left} - {*every_setting(), *OWN_FIELDS})
+    about = f"Of the benchmark {given.name}." if given.name else ""
     groups = []
     for (key, said), shown in fields.items():
         added = [Field(name, "text", about) for name in own] if key == "env" else []

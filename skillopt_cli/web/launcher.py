@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from pathlib import Path
 from threading import Thread
 
 from skillopt_cli.compose.flags import in_form
+from skillopt_cli.compose.own_tasks import ARGUMENT
 from skillopt_cli.compose.run_privileges import programs_started
 from skillopt_cli.compose.settings import Overrides, acting_roles
 from skillopt_cli.config.environment import process_environment
@@ -31,6 +33,8 @@ LOG = "console.log"
 PATIENCE = 60.0
 """Seconds until the first fact or the error of a new process."""
 _POLL = 0.05
+_GIVEN = re.compile(rf"flag --[a-z-]+|{ARGUMENT}")
+"""Where the settings of a new process come from, in its messages."""
 
 
 def refuse_programs(
@@ -135,7 +139,7 @@ def _ended(code: int, log: Path, began: int, folder: Path) -> SkillOptError:
         log.unlink()
     if (error := last_error(text)) is not None:
         # The message speaks of flags; the page shows it beside the form's fields.
-        message = error.message.replace("flag --set", SOURCE)
+        message = _GIVEN.sub(SOURCE, error.message)
         return SkillOptError(message, in_form(error.hint))
     last = " ".join(text.split()[-40:]) or "nothing"
     return SkillOptError(f"the run ended before it began, with code {code}", f"it printed: {last}")

@@ -12,6 +12,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from skillopt_cli.compose.own_tasks import ARGUMENT, INFERRED, TASKS, inferred_line
 from skillopt_cli.compose.privilege import Privilege, privilege_lines
 from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.compose.run_folder import check_run_id, free_id, vacant
@@ -21,23 +22,28 @@ from skillopt_cli.compose.trust import agree, consent_mark, required, unapproved
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.files import preset_names
-from skillopt_cli.config.layers import Resolved, resolve
+from skillopt_cli.config.layers import DEFAULT, Resolved, resolve
+from skillopt_cli.config.section import in_home
 from skillopt_cli.config.validation_messages import MEANING
-from skillopt_cli.core.errors import SkillOptError, UsageError
+from skillopt_cli.core.errors import SkillOptError, Undetermined, UsageError
 from skillopt_cli.core.secrets import Secrets
 from skillopt_cli.planning.plan_notes import plan_notes
 from skillopt_cli.planning.plan_text import plan_rows, time_words
 from skillopt_cli.planning.planner import PlannedRun, plan_run
-from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
+from skillopt_cli.plugins import BENCHMARKS, OWN_TASKS, load_benchmark, names
 from skillopt_cli.web.context import Page, WebContext
 from skillopt_cli.web.form import (
     BENCHMARK,
+    OWN_FIELDS,
+    OWN_FILE,
     RUN_ID,
     SOURCE,
+    Field,
     Given,
     first_fields,
     keys_in,
     other_groups,
+    own_fields,
 )
 from skillopt_cli.web.launcher import launch, refuse_programs
 from skillopt_cli.web.paths import RunName
@@ -65,13 +71,16 @@ class Wrong:
     @classmethod
     def of(cls, error: SkillOptError, given: Given) -> Wrong:
         """A mistake at the field that its error names, or whose path it names."""
-        named = [*keys_in(error.message), *_paths_in(error, given), *keys_in(error.hint)]
-        place = next(iter(named), "")
+        open_key = [error.key] if isinstance(error, Undetermined) else []
+        named = [*open_key, *keys_in(error.message), *_paths_in(error, given), *keys_in(error.hint)]
+        place = next(iter(named), given.tasks if _begins_with_tasks(error, given) else "")
         return cls(error, BENCHMARK if place == "env.name" else place)
 
     def shown(self, secrets: Secrets) -> Wrong:
         """The same in words for the page: without any key, and without what is there anyway."""
-        message = self.error.message.replace(f" ({SOURCE})", "")
+        message = self.error.message
+        for source in (SOURCE, ARGUMENT):
+            message = message.replace(f" ({source})", "")
         hint = "" if self.error.hint.startswith(MEANING) else self.error.hint
         return replace(self, error=SkillOptError(secrets.hide(message), secrets.hide(hint)))
 
@@ -85,12 +94,14 @@ class Checked:
             mostly, keeps it from being shown.
         bug: the name of that bug's error.
         asked: what the run does beyond its own process.
+        inferred: what own tasks determine, in a sentence.
     """
 
     wrong: tuple[Wrong, ...] = ()
     plan: PlannedRun | None = None
     bug: str = ""
     asked: tuple[Privilege, ...] = ()
+    inferred: str = ""
 
 
 def checked(given: Given, context: WebContext, environment: Mapping[str, str]) -> Checked:
@@ -118,13 +129,15 @@ def checked(given: Given, context: WebContext, environment: Mapping[str, str]) -
 def _names(given: Given, root: Path) -> Iterable[Wrong]:
     """What is wrong with the names of benchmark and run."""
     if not given.benchmark:
-        error = UsageError("no benchmark is named", "choose one of the list")
+        error = UsageError("no benchmark is named", "choose one of the list, or a file of your own")
         yield Wrong(error, BENCHMARK)
+    elif not given.argument:
+        yield Wrong(UsageError("no task file is named", "type the path of your file"), TASKS[0])
     if given.run_id:
         try:
             check_run_id(given.run_id)
-            if given.benchmark in names(BENCHMARKS):
-                env = {"name": given.benchmark, "out_root": str(root)}
+            if given.name in names(BENCHMARKS):
+                env = {"name": given.name, "out_root": str(root)}
                 vacant(RunConfig(env=env), given.run_id)
         except SkillOptError as error:
             yield Wrong(error, RUN_ID)
@@ -132,28 +145,38 @@ def _names(given: Given, root: Path) -> Iterable[Wrong]:
 
 def _planned(given: Given, context: WebContext, environment: Mapping[str, str]) -> Checked:
     root = context.outputs.root
-    if not given.benchmark:
+    if not given.argument:
         # Without one only what holds of any can be checked.
         settle(given.overrides(root, roles=()), environment)
         return Checked()
+    load_benchmark(given.name)  # the path of a file is no name
     overrides = given.overrides(root)
     resolved = settle(overrides, environment)
     config, asked = resolved.config, required(overrides, resolved, environment)
     if not context.access.token:
         refuse_programs(overrides, resolved, environment)
+    line = inferred_line(config, resolved.sources, resolved.unused)
+    found = Checked(asked=asked, inferred=line)
     try:
-        return Checked(plan=plan_run(RunRequest(config, environment)), asked=asked)
+        return replace(found, plan=plan_run(RunRequest(config, environment)))
     except SkillOptError:
         raise
     # It keeps nobody from starting: the run leaves a traceback of it.
     except Exception as error:
-        return Checked(bug=type(error).__name__, asked=asked)
+        return replace(found, bug=type(error).__name__)
 
 
 def _paths_in(error: SkillOptError, given: Given) -> list[str]:
     """The settings whose value is a path that an error names, the longest path first."""
     paths = {key: str(Path(text).absolute()) for key, text in given.settings.items()}
     return sorted((k for k in paths if paths[k] in error.message), key=lambda k: -len(paths[k]))
+
+
+def _begins_with_tasks(error: SkillOptError, given: Given) -> bool:
+    """Whether an error begins with the file of own tasks, which it names as a relative path."""
+    return bool(given.tasks) and error.message.startswith(
+        str(Path(in_home(given.settings[given.tasks])))
+    )
 
 
 def _follows(error: SkillOptError, taken: Iterable[str]) -> bool:
@@ -201,6 +224,7 @@ def _plan(context: WebContext, given: Given, found: Checked) -> dict[str, Any]:
         "rows": (rows := plan_rows(made) if made else []),
         "estimate": _estimate(made, rows) if made else "",
         "notes": [
+            *([found.inferred] if found.inferred else []),
             *(plan_notes(made) if made else [f"No plan could be made ({found.bug})."]),
             *privilege_lines(found.asked),
         ],
@@ -223,10 +247,10 @@ def _start(context: WebContext, given: Given) -> RunName:
     Raises:
         SkillOptError: its process ended before the run started.
     """
-    home = context.outputs.root / given.benchmark
+    home = context.outputs.root / given.name
     run_id = given.run_id or free_id(home, datetime.now().astimezone())
     launch(given.command(context.outputs.root, run_id), home / run_id)
-    return RunName(given.benchmark, run_id)
+    return RunName(given.name, run_id)
 
 
 def _page(
@@ -237,24 +261,53 @@ def _page(
     wrong: Sequence[Wrong] = (),
 ) -> Page:
     empty, options = _defaults(context, given)
-    first, groups = first_fields(), other_groups(options, given)
+    own, first, groups = own_fields(), first_fields(), other_groups(options, given)
     fields = (*first, *(field for group in groups for field in group.fields))
     # In the order of the page, to be corrected from top to bottom.
-    places = [BENCHMARK, RUN_ID, *(field.key for field in fields)]
+    places = [BENCHMARK, *OWN_FIELDS, RUN_ID, *(field.key for field in fields)]
     errors = {place: [w.error for w in wrong if w.place == place] for place in places}
+    rows = {row["key"]: row for row in empty.rows()}
     variables = {
         "given": given,
-        "benchmarks": names(BENCHMARKS),
+        "benchmarks": [OWN_FILE, *names(BENCHMARKS)],
+        "own_file": OWN_FILE,
+        "own": own,
+        "of_own_file": _of_own_file(own, options, given, errors),
+        "inferred": _inferred(given, rows),
         "presets": preset_names(),
         "first": first,
         "groups": groups,
-        "empty": {row["key"]: row for row in empty.rows()},
+        "empty": rows,
         "plan": plan,
         "wrong": {place: found for place, found in errors.items() if found},
         "elsewhere": [w.error for w in wrong if w.place not in errors],
         "root": str(context.outputs.root),
     }
     return Page("new.html", variables, 422 if wrong else 200)
+
+
+def _of_own_file(
+    own: Iterable[Field],
+    options: frozenset[str],
+    given: Given,
+    errors: Mapping[str, Sequence[SkillOptError]],
+) -> set[str]:
+    """The fields that are shown only where a file of own tasks is chosen.
+
+    Others are of the benchmark as well, or hold something.
+    """
+    shown = {*TASKS, *given.settings, *(f"env.{name}" for name in options)}
+    return {field.key for field in own if field.key not in shown and not errors[field.key]}
+
+
+def _inferred(given: Given, rows: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """The settings that own tasks determine where their fields are empty."""
+    if given.benchmark == OWN_TASKS:
+        return set()
+    keys = {f"env.{name}" for name in INFERRED}
+    if given.benchmark != OWN_FILE:
+        keys &= {*OWN_FIELDS}
+    return {key for key in keys if key not in rows or rows[key]["source"] == DEFAULT}
 
 
 def _defaults(context: WebContext, given: Given) -> tuple[Resolved, frozenset[str]]:
@@ -265,7 +318,7 @@ def _defaults(context: WebContext, given: Given) -> tuple[Resolved, frozenset[st
     """
     nothing = Given(given.benchmark, given.preset, "", {}).overrides(context.outputs.root, roles=())
     try:
-        options = load_benchmark(given.benchmark).option_names if given.benchmark else frozenset()
+        options = load_benchmark(given.name).option_names if given.name else frozenset()
         return settle(nothing, read_environment()), options
     except SkillOptError:
         return resolve([]), frozenset()

@@ -192,6 +192,7 @@ def test_a_column_that_is_named_and_missing_is_told_with_those_there_are(tmp_pat
     columns = {"body": bodies(12), "queue": ["a", "b"] * 6}
     error = asked(tmp_path, columns, answer_key="Queu")
     assert isinstance(error, ConfigError)
+    assert error.message.startswith("`env.answer_key`: ")
     assert "no column `Queu`; it has `body`, `queue`" in error.message
     assert error.hint == "did you mean `env.answer_key=queue`?"
     assert asked(tmp_path, columns, prompt_key="xyz").hint == "name it with `env.prompt_key=NAME`"

@@ -35,7 +35,7 @@ EVERY = (
 )
 LABELS = [f"a long name of label {i}" for i in range(18)]
 LONG = ("", "/steps/40", "/tasks", "/tasks?split=train&page=2", "/attempts?task=t1", "/spend")
-SITE = ("/", "/?q=nothing+has+this", "/sweeps", "/new", "/nowhere")
+SITE = ("/", "/?q=nothing+has+this", "/sweeps", "/new", "/new?benchmark=own+file", "/nowhere")
 COMPARED = "/compare?run=searchqa/finished&run=searchqa/other"
 
 

@@ -91,7 +91,8 @@ class Columns:
             return
         near = difflib.get_close_matches(name.casefold(), self.by_name, n=1)
         raise ConfigError(
-            f"{self.place} has no {self.word} `{name}`; it has {_listed(self.by_name)}",
+            f"`env.{option}`: {self.place} has no {self.word} `{name}`;"
+            f" it has {_listed(self.by_name)}",
             f"did you mean `env.{option}={near[0]}`?"
             if near
             else f"name it with `env.{option}=NAME`",
