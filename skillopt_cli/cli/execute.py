@@ -27,6 +27,7 @@ from skillopt_cli.engine.session import Session
 from skillopt_cli.planning.call_costs import long_skill_words, skill_chars
 from skillopt_cli.runlog.remaining import Schedule
 from skillopt_cli.runlog.run_log import RunLog
+from skillopt_cli.runlog.text.header import simulated_note
 from skillopt_cli.ui.display import open_display
 from skillopt_cli.ui.json_lines import JsonLines
 
@@ -67,6 +68,10 @@ def execute(
         finally:
             if lines is not None and run is not None and run.summary:
                 lines.close(run.summary)
+    # Without a display too nobody may take such scores for a model's.
+    started = log.view.run if style == "none" else None
+    if started is not None and (note := simulated_note(started)):
+        _notify(f"Note: {note}")
     return result, run.summary
 
 

@@ -113,6 +113,8 @@ def show_result(folder: Path, summary: dict[str, Any]) -> None:
         typer.echo(f"test{'' if metric == 'hard' else f' ({kind})'}: {', '.join(parts)}")
     if summary["verdict"]:
         typer.echo(summary["verdict"]["sentence"])
+    for sentence in (summary["majority_baseline"] or {"sentences": ()})["sentences"]:
+        typer.echo(sentence)
 
 
 def _reach(summary: dict[str, Any], name: str) -> str:

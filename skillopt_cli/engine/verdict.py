@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from skillopt_cli.benchmarks.kit.labels import (
+    labels_of,
+    majority_baseline,
+    names_label,
+    own_references,
+)
 from skillopt_cli.core.events import VerdictReached
+from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import VerdictRule, run_verdict
 from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import Attempt, Task
 from skillopt_cli.stages import Run, begin_tests, measure_test
+from skillopt_cli.stages.attempts import rollout_key
 
 
 async def reach_verdict(
@@ -34,7 +43,27 @@ async def reach_verdict(
         VerdictRule(run.metric, run.rule.min_coverage),
         identical=identical,
     )
-    run.emit(VerdictReached(verdict))
+    run.emit(VerdictReached(verdict, await _majority(run, seed)))
+
+
+async def _majority(run: Run, seed: SkillDocument) -> MajorityBaseline | None:
+    """What one answer to all tasks of the verdict scores; None where answers are no labels."""
+    measured = run.confirmation or run.splits["test"]
+    tasks = own_references(run.benchmark, {**run.splits, "test": measured})
+
+    async def score(task: Task, answer: str) -> float:
+        return run.metric(await run.benchmark.score(task, Attempt(f"<answer>{answer}</answer>")))
+
+    found = await majority_baseline(tasks, measured, score)
+    if found is None:
+        return None
+    labels = labels_of(tasks)
+    made = [run.store.recall(rollout_key(run, seed.sent, task, draw=0), task) for task in measured]
+    scored = [(one.attempt.answer, one.score) for one in made if one and one.score]
+    unlabelled = [
+        answer for answer, one in scored if one.hard < 1.0 and not names_label(answer, labels)
+    ]
+    return replace(found, seed_answers=len(scored), seed_unlabelled=len(unlabelled))
 
 
 async def _confirmed(run: Run, arms: Mapping[str, SkillDocument]) -> dict[str, Measured]:

@@ -202,10 +202,10 @@ def _round(
             return view.noted(event.step, merged=before + event.edits)
         case ev.EditsChosen():
             choices = earlier.choices if earlier else ()
-            return view.noted(event.step, choices=(*choices, event))
+            return view.noted(event.step, choices=(*choices, event), tries={})
         case ev.EditsVerified():
             known = earlier.verified if earlier else ()
-            return view.noted(event.step, verified=(*known, event))
+            return view.noted(event.step, verified=(*known, event), tries={})
         case ev.PatchesProposed():
             if earlier and (known_patches := earlier.proposed):
                 event = replace(
@@ -265,7 +265,7 @@ def _result(view: RunView, event: ResultFact) -> RunView:
         case ev.SkillPruned():
             return changed(view, pruned=event)
         case ev.VerdictReached():
-            return changed(view, verdict=event.verdict)
+            return changed(view, verdict=event.verdict, majority=event.majority)
         case ev.TestMeasured():
             looks = view.looks.after(event, view.time)
             return changed(view, tests={**view.tests, event.label: event}, looks=looks)
@@ -283,4 +283,5 @@ def _degraded(view: RunView, event: ev.Degraded) -> RunView:
         view = view.noted(step.number, degraded=paths)
     key = (view.at, event.where)
     counts = {**view.degraded, key: view.degraded.get(key, 0) + 1}
-    return changed(view, degraded=counts)
+    reasons = {**view.degraded_reasons, event.where: event.reason}
+    return changed(view, degraded=counts, degraded_reasons=reasons)

@@ -9,7 +9,7 @@ from typing import assert_never
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.copies import changed
 from skillopt_cli.runlog.event_groups import WorkFact
-from skillopt_cli.runlog.parts import StageView
+from skillopt_cli.runlog.parts import IN_ROUNDS, StageView
 from skillopt_cli.runlog.rounds import closed, noted, opened
 from skillopt_cli.runlog.view import TESTING, RunView
 
@@ -29,6 +29,10 @@ def take_work(view: RunView, event: WorkFact) -> RunView:
 def _open_stage(view: RunView, event: ev.StageStarted) -> RunView:
     now, size = view.time, (event.total, event.workers)
     stage = StageView(event.step, event.stage, event.label, *size, started=now, began=now)
+    if event.stage in IN_ROUNDS:
+        stage = changed(stage, round=round_of(view, event))
+        if (step := view.step_at(event.step)) is not None:
+            view = view.noted(event.step, tries={**step.tries, event.stage: stage.round})
     return changed(
         view,
         at=TESTING if event.stage == "test" else view.at,
@@ -43,6 +47,12 @@ def _open_stage(view: RunView, event: ev.StageStarted) -> RunView:
         # Outside steps a resumed process begins the same stage again.
         broken={k: n for k, n in view.broken.items() if stage.step or k != stage.key},
     )
+
+
+def round_of(view: RunView, event: ev.StageStarted) -> int:
+    """Which round of verification or check begins, from 1."""
+    step = view.step_at(event.step)
+    return 1 + (step.tries.get(event.stage, 0) if step else 0)
 
 
 def _close_stage(view: RunView, event: ev.StageFinished) -> RunView:

@@ -61,6 +61,8 @@ class Standing:
 
 NO_STANDING = Standing()
 
+IN_ROUNDS: tuple[StageName, ...] = ("verify", "check")
+"""Stages that a step begins again, as often as the results ask for."""
 _OVERDUE = 3.0
 """Seconds after which an end that did not come is not expected any moment."""
 
@@ -76,6 +78,7 @@ class StageView:
         recalled: attempts among them that the journal had: they took no time.
         calls: model calls paid for under this stage's name.
         moved: when the last attempt ended.
+        round: how often the stage began, where it begins several times for one purpose; else 0.
     """
 
     step: int
@@ -91,6 +94,7 @@ class StageView:
     calls: int = 0
     moved: float = 0.0
     error: str = ""
+    round: int = 0
 
     @property
     def key(self) -> StageKey:
@@ -102,11 +106,19 @@ class StageView:
         """Whether the stage's units are attempts, and so its progress is known."""
         return self.stage in ATTEMPTING
 
+    @property
+    def open_ended(self) -> bool:
+        """Whether more rounds may follow, so that nobody knows how much work is left."""
+        return self.stage in IN_ROUNDS
+
     def left(self, now: float) -> float | None:
         """Seconds until the stage ends, None until a first wave of workers is back.
 
-        None too once it should have ended a while ago: what is left then follows no pace.
+        None too where more rounds may follow, and once it should have ended a while ago: what is
+        left then follows no pace.
         """
+        if self.open_ended:
+            return None
         made = self.done - self.recalled
         if made < max(1, min(self.workers, self.total // 2)):
             return None
@@ -185,6 +197,7 @@ class StepView:
         choices: the edits chosen, with those that fell to the budget, one per round.
         verified: the trials of the chosen edits, one per round; empty where none are made.
         checked: the trial of the kept edits on solved tasks.
+        tries: how often verification or check began, for the edits or texts at hand, by stage.
         measured: attempts on the selection split, those in flight when the verdict was settled
             included.
         recalled: those of them that the journal had.
@@ -207,6 +220,7 @@ class StepView:
     choices: tuple[EditsChosen, ...] = ()
     verified: tuple[EditsVerified, ...] = ()
     checked: PassingChecked | None = None
+    tries: Mapping[StageName, int] = field(default_factory=dict)
     appendix: AppendixWritten | None = None
     candidate: CandidateMade | None = None
     skipped: str | None = None
@@ -224,6 +238,11 @@ class StepView:
     def chosen(self) -> EditsChosen | None:
         """The choice of the latest round of analysis."""
         return self.choices[-1] if self.choices else None
+
+    @property
+    def verifies_again(self) -> bool:
+        """Whether the edits at hand are verified, so that what still fails is attempted again."""
+        return bool(self.choices) and len(self.verified) == len(self.choices)
 
     @property
     def ranked(self) -> tuple[Edit, ...]:

@@ -13,7 +13,8 @@ from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.history import origin
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.pruning import pruned_document
-from skillopt_cli.runlog.text.verdict import verdict_document
+from skillopt_cli.runlog.text.header import start_notes
+from skillopt_cli.runlog.text.verdict import majority_document, verdict_document
 from skillopt_cli.runlog.verdict import why_no_change, why_not_better
 from skillopt_cli.runlog.view import RunView
 
@@ -50,6 +51,7 @@ def summarise(view: RunView, *, expect: bool = True) -> Document:
     return {
         "schema": SCHEMA,
         **_identity(view),
+        "notes": list(start_notes(view.run)) if view.run else [],
         **_ending(view),
         **_selection(view),
         "baseline_gate_score": view.baseline.value if view.baseline else None,
@@ -69,6 +71,7 @@ def summarise(view: RunView, *, expect: bool = True) -> Document:
         **_pruned(view),
         **_tests(view),
         "verdict": verdict_document(view.verdict) if view.verdict else None,
+        "majority_baseline": majority_document(view),
         "why_no_change": why_no_change(view),
         "why_no_better": why_not_better(view) or None,
         "rollouts_made": view.made,

@@ -75,23 +75,59 @@ def why_no_change(view: RunView) -> dict[str, Any] | None:
     return {"sentence": verdict.sentence, "steps": verdict.steps, "edits": verdict.edits}
 
 
+def no_gain_words(view: RunView) -> str:
+    """Why a training has no skill that is better than the seed, in a line; empty where it has one.
+
+    `No change: the best skill is the seed, byte for byte; no candidate was accepted in 3 steps: 2
+    worse, 1 tied`.
+    """
+    verdict = verdict_of(view)
+    if verdict is not None and verdict.sentence:
+        return f"No change: the best skill is {_seed_words(view)}; {verdict.sentence}"
+    why = why_not_better(view)
+    return f"No better: {why}" if why else ""
+
+
 def why_not_better(view: RunView) -> str:
     """Why the best skill is no better than the seed, in a sentence; empty where it is better.
 
-    Empty too where nothing was trained, or the log does not hold the scores.
+    Empty too where nothing was trained, where the log does not hold the scores, and before the end
+    while no other text is measured: then nothing is known.
     """
     seed, best = view.baseline.value if view.baseline else None, view.standing.best
     if not view.total_steps or seed is None or best is None or best > seed + EPSILON:
+        return ""
+    if not is_compared(view):
         return ""
     held = f"{score_name(view.run.metric if view.run else 'hard')} {score(seed)}"
     far = "" if isinstance(view.ending, RunFinished) else " so far"
     if view.standing.best_step:
         came = view.standing.best_origin
         return f"the best skill{far}, from {came}, is not better than the seed with {held}"
-    others = sum(step.gate is not None for step in view.steps)
-    others += sum(epoch.texts > 0 for epoch in view.epochs)
-    measured = f"none of {count(others, 'other text')} scored" if others else "no other text scored"
-    return f"the best skill{far} is the seed, byte for byte; {measured} above its {held}"
+    others = other_texts(view)
+    measured = "no other text was measured"
+    if others == 1:
+        measured = f"the only other text scored no higher than its {held}"
+    elif others:
+        measured = f"none of {count(others, 'other text')} scored above its {held}"
+    return f"the best skill{far} is {_seed_words(view)}; {measured}"
+
+
+def is_compared(view: RunView) -> bool:
+    """Whether the best skill was selected among several texts, or the training reached its end."""
+    found = view.standing.best_step > 0 or other_texts(view) > 0
+    return found or isinstance(view.ending, RunFinished)
+
+
+def other_texts(view: RunView) -> int:
+    """How many texts beside the seed a training compared with the skill before them."""
+    candidates = sum(step.gate is not None for step in view.steps)
+    return candidates + sum(epoch.texts > 0 for epoch in view.epochs)
+
+
+def _seed_words(view: RunView) -> str:
+    pruned = view.pruned is not None and any(block.removed for block in view.pruned.blocks)
+    return "the seed, pruned" if pruned else "the seed, byte for byte"
 
 
 def _reasons(view: RunView) -> Counter[str]:

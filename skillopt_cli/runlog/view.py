@@ -23,6 +23,7 @@ from skillopt_cli.core.events import (
     TestMeasured,
 )
 from skillopt_cli.core.ledger import Ledger, Spent, Worked
+from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict
 from skillopt_cli.core.steering import Steering
 from skillopt_cli.core.task import Split
@@ -61,6 +62,7 @@ class RunView:
         redone: what earlier processes paid for steps that they did not record.
         pruned: what was removed from the best skill at the end.
         verdict: what tasks that no step used prove about the best skill, None before that is known.
+        majority: what the commonest answer scores on these tasks; None where answers are no labels.
         tests: by label (seed, best, final, no_skill, eval), of texts with these labels now.
         looks: all measurements on test tasks, over all processes of the run.
         ledger: all calls, over all processes of the run.
@@ -72,6 +74,7 @@ class RunView:
             as far as that is known; those the journal had are not counted.
         broken: attempts without a score, by stage and reason.
         degraded: weaker paths taken, by step (0 before the first, `TESTING` in tests) and place.
+        degraded_reasons: the latest reason of each place.
         time: of the latest fact, in Unix seconds.
         drift: changed conditions under which the run was continued.
         drifted: whether some changed since the last checkpoint.
@@ -96,6 +99,7 @@ class RunView:
     looks: SplitLooks = NO_LOOKS
     pruned: SkillPruned | None = None
     verdict: RunVerdict | None = None
+    majority: MajorityBaseline | None = None
     ledger: Ledger = field(default_factory=Ledger)
     marks: frozenset[tuple[str, float, float]] = frozenset()
     retries: Mapping[Role, int] = field(default_factory=dict)
@@ -110,6 +114,7 @@ class RunView:
     loaded: Mapping[bool, int] = field(default_factory=dict)
     broken: Mapping[StageKey, Mapping[str, int]] = field(default_factory=dict)
     degraded: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    degraded_reasons: Mapping[str, str] = field(default_factory=dict)
     preflight: Mapping[Role, str] = field(default_factory=dict)
     drift: tuple[str, ...] = ()
     drifted: bool = False
@@ -131,6 +136,10 @@ class RunView:
         """The step that what happens now belongs to; None in the baseline and in the tests."""
         step = self.step
         return step if step and step.number == self.at and step.ended is None else None
+
+    def step_at(self, number: int) -> StepView | None:
+        """The step of this number, as far as the log has it."""
+        return next((step for step in reversed(self.steps) if step.number == number), None)
 
     def noted(self, number: int, **known: Any) -> RunView:
         """The view with more known of a step, which is made when its start is not in the log."""

@@ -30,6 +30,7 @@ from skillopt_cli.runlog.event_groups import (
     WorkFact,
 )
 from skillopt_cli.runlog.fold import apply
+from skillopt_cli.runlog.fold_work import round_of
 from skillopt_cli.runlog.parts import StageView
 from skillopt_cli.runlog.pruning import pruned_words
 from skillopt_cli.runlog.text.control import control_lines
@@ -47,7 +48,7 @@ from skillopt_cli.runlog.text.step import (
     rate_words,
     verified_words,
 )
-from skillopt_cli.runlog.text.verdict import verdict_sentence
+from skillopt_cli.runlog.text.verdict import majority_lines, verdict_sentence
 from skillopt_cli.runlog.view import RunView
 
 RETRY_PAUSE = 30.0
@@ -180,7 +181,21 @@ def _stage_lines(view: RunView, event: ev.StageStarted) -> Lines:
         return (f"Prune: {one_line(event.label)}, {amount}",)
     if event.stage == "measure" and event.step == 0:
         return (f"{'Baseline' if view.total_steps else 'Measure'}: {amount}",)
-    return (f"{_tag(view, event.step)} Rollout: {amount}",) if event.stage == "rollout" else ()
+    words = {
+        "rollout": f"Rollout: {amount}",
+        "verify": f"Verify: {_verified_now(view, event)}{amount}",
+        "check": f"Check: round {round_of(view, event)}, {amount}",
+    }.get(event.stage)
+    return (f"{_tag(view, event.step)} {words}",) if words else ()
+
+
+def _verified_now(view: RunView, event: ev.StageStarted) -> str:
+    """Which edits are tried on failed tasks, and how often that began."""
+    step = view.step_at(event.step)
+    if step is not None and step.verifies_again:
+        return "what still fails, with the edits kept, "
+    edits = count(len(step.choices[-1].chosen), "edit") if step and step.choices else "edits"
+    return f"{edits}, round {round_of(view, event)}, "
 
 
 def _skill(label: str) -> str:
@@ -272,7 +287,8 @@ def _result_lines(before: RunView, event: ResultFact) -> Lines:
         case ev.SkillPruned():
             return (f"Pruned: {pruned_words(event)}",)
         case ev.VerdictReached():
-            return (f"Verdict: {verdict_sentence(event.verdict)}",)
+            sentence = f"Verdict: {verdict_sentence(event.verdict)}"
+            return (sentence, *majority_lines(event.verdict, event.majority))
         case ev.CheckpointSaved() | ev.TestMeasured():
             return ()
     assert_never(event)

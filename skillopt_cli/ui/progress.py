@@ -45,7 +45,8 @@ def _stage_title(view: RunView, stage: StageView) -> Text:
     place = f"{stage.step}/{view.total_steps or '?'} " if stage.step else ""
     arm = f" {one_line(stage.label)}" if stage.label else ""
     name = "baseline" if stage.stage == "measure" and not stage.step else stage.stage
-    return Text(f"{place}{name}{arm}", style="cyan")
+    again = f" {stage.round}" if stage.round > 1 else ""
+    return Text(f"{place}{name}{arm}{again}", style="cyan")
 
 
 def _stage_state(
@@ -56,7 +57,8 @@ def _stage_state(
         return "", Text(f"{count(stage.calls, 'call')}, {stage.workers} at once", style="dim")
     total = max(1, stage.total)
     bar = ProgressBar(total=total, completed=min(stage.done, total))
-    return bar, Text(f"{stage.done}/{stage.total}  {_left(view, stage.left(now))}")
+    left = "" if stage.open_ended else f"  {_left(view, stage.left(now))}"
+    return bar, Text(f"{stage.done}/{stage.total}{left}")
 
 
 def _run_left(view: RunView, now: float, schedule: Schedule | None) -> str:

@@ -108,7 +108,7 @@ def test_the_lines_speak_of_an_evaluation_and_not_of_a_training() -> None:
     ended = skillopt("eval", "searchqa", *SMALLEST, "--from-scratch")
     assert ended.out.startswith("test: hard ")
     assert "(n=3, scored 3)" in ended.out
-    for word in ("step", "Why no change", "baseline"):
+    for word in ("step", "No change", "baseline"):
         assert word not in ended.err
     assert "resume" not in ended.err
 

@@ -76,7 +76,7 @@ def test_a_score_that_is_none_breaks_the_attempt_and_its_reason_is_told(
     assert ", most often: " in ended.error
     assert reason in ended.error
     (trouble,) = (line for line in ended.err.splitlines() if line.startswith("Trouble: "))
-    assert "4 broken attempts; broken most often: " in trouble
+    assert "4 broken attempts (most often: " in trouble
     assert reason in trouble
     summary = json.loads(Path("outputs/odd/a/summary.json").read_text(encoding="utf-8"))
     ((told, times),) = summary["broken"]["reasons"].items()

@@ -62,6 +62,44 @@ def test_a_file_alone_trains_and_the_run_keeps_what_was_inferred() -> None:
         assert "Inferred" not in again.err
 
 
+def test_a_verdict_on_labels_has_the_score_of_the_commonest_answer() -> None:
+    ended = skillopt("train", "t.jsonl", *TINY, "--run-id", "a")
+    assert ended.code == 0, ended.err
+    run = Path("outputs/folder/a")
+    majority = json.loads((run / "summary.json").read_text(encoding="utf-8"))["majority_baseline"]
+    results = (run / "test/seed/results.jsonl").read_text(encoding="utf-8").splitlines()
+    expected = [json.loads(line)["expected"] for line in results]
+    share = expected.count([majority["answer"]]) / len(expected)
+    assert (majority["score"], majority["n"]) == (share, len(expected))
+    first, *_ = majority["sentences"]
+    assert first.startswith(
+        f'Majority baseline: always answering "{majority["answer"]}" scores {share:.2f} on the '
+    )
+    verdict = ended.out.splitlines().index(first) - 1
+    assert "seed" in ended.out.splitlines()[verdict]
+    assert ended.err.count(first) == 1
+    for form in ("table", "md", "html"):
+        shown = skillopt("gate-report", "a", "--format", form).out
+        assert "Majority baseline: always answering" in shown
+    (told,) = skillopt("gate-report", "a", "--json").json["runs"]
+    assert told["summary"]["majority_baseline"] == majority
+
+
+@pytest.mark.parametrize("flags", [("--display", "none"), ("--json",)])
+def test_without_a_display_a_simulated_run_states_that_it_shows_nothing(
+    flags: tuple[str, ...],
+) -> None:
+    note = "on own tasks its scores and edits show nothing"
+    ended = skillopt("train", "t.jsonl", *TINY, *flags, "--run-id", "a")
+    assert ended.code == 0, ended.err
+    (line,) = ended.err.splitlines()
+    assert line.startswith("Note: ") and line.endswith(note)
+    path = Path("outputs/folder/a/summary.json")
+    assert any(note in one for one in json.loads(path.read_text(encoding="utf-8"))["notes"])
+    other = skillopt("train", "searchqa", *TINY, *flags, "--run-id", "b")
+    assert other.err == ""
+
+
 def test_a_workbook_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("t.xlsx").write_bytes(b"PK")
     monkeypatch.setitem(sys.modules, "openpyxl", None)

@@ -45,7 +45,7 @@ from skillopt_cli.runlog.history import history
 from skillopt_cli.runlog.summary import summary
 from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.ending import test_line as result_line
-from skillopt_cli.runlog.text.run_list import run_row
+from skillopt_cli.runlog.text.run_list import run_row, selection_cell
 from skillopt_cli.runlog.text.run_list import test_cell as result_cell
 
 
@@ -131,7 +131,8 @@ def test_a_run_that_failed_before_its_baseline_has_a_cause_and_no_best_score() -
     assert f"{broken_off}\nCause: the key was refused\nhint: h\n" in shown
     assert "To go on: `skillopt resume 2026-01-31_10-30-00`\n" in shown
     assert "overestimates" not in shown
-    assert "overestimates" in told(opening())
+    assert "overestimates" not in told(opening())
+    assert "overestimates" in told([*opening(), *accepted_step(1)])
     assert "Cause" not in told(whole_run())
 
 
@@ -201,6 +202,18 @@ def test_an_evaluation_keeps_its_label() -> None:
     numbers = summed(facts)
     assert (numbers["eval_hard"], numbers["eval_n"]) == (0.5, 10)
     assert numbers["why_no_change"] is None
+
+
+def test_a_list_of_runs_shows_a_best_score_once_a_step_is_recorded() -> None:
+    def cell(*facts: ev.RunEvent) -> str:
+        return selection_cell(run_row(Path("outputs/searchqa/e"), fold(stamp(facts))))
+
+    stopped = ev.RunFailed("Interrupted", "stopped by the user", "", 130, True)
+    assert cell(begun()) == cell(begun(), stopped) == "-"
+    assert cell(*opening()) == cell(*opening(), stopped) == "0.65 -> - (n=20)"
+    assert cell(*opening(), *accepted_step(1), stopped) == "0.65 -> 0.80 (n=20)"
+    solved = ev.StoppedEarly("every train task was solved")
+    assert cell(*opening(), solved, ev.RunFinished(0, 0, 0.65, 0)) == "0.65 -> 0.65 (n=20)"
 
 
 @pytest.mark.parametrize(("label", "split"), [("eval", "test"), ("selection", "selection")])

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from facts import VERDICT, accepted_step, attempts, barren_run, begun, opening, saved, stamp
+from facts import (
+    VERDICT,
+    accepted_step,
+    attempts,
+    barren_run,
+    begun,
+    opening,
+    rejected_step,
+    saved,
+    stamp,
+)
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.gate import GateDecision
@@ -47,7 +57,9 @@ def test_before_the_seed_is_measured_nothing_is_claimed() -> None:
 def test_the_seed_alone_is_not_better_than_itself() -> None:
     view = after(*opening())
     assert scored(view) == "seed 0.65 (0.43 to 0.82, n=20)"
-    assert standing_words(view)[0] == "not better than the seed yet"
+    assert standing_words(view)[0] == "none yet: no other text than the seed is measured"
+    tried = after(*opening(), *rejected_step(1, current=0.65, holder=0))
+    assert standing_words(tried)[0] == "not better than the seed yet"
     assert standing_words(after(*barren_run()))[0] == "not better than the seed"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from facts import accepted_step, barren_run, begun, opening, stamp, states
+from facts import accepted_step, barren_run, begun, opening, rejected_step, stamp, states
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.runlog.fold import fold
@@ -27,8 +27,13 @@ def seen(*facts: ev.RunEvent) -> RunView:
         pytest.param(
             opening(),
             "before the end of step 1 of 3. Best skill so far: the seed skill, val score 0.65"
-            " (n=20).",
+            " (n=20); no other text is measured yet.",
             id="seed",
+        ),
+        pytest.param(
+            [*opening(), *rejected_step(1, current=0.65, holder=0)],
+            "after step 1 of 3. Best skill so far: the seed skill, val score 0.65 (n=20).",
+            id="no better",
         ),
         pytest.param(
             [*opening(), *accepted_step(1)],

@@ -5,11 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from facts import accepted_step, barren_run, opening, rejected_step, stamp, whole_run
+from facts import (
+    accepted_step,
+    barren_run,
+    begun,
+    opening,
+    proposing,
+    rejected_step,
+    stamp,
+    whole_run,
+)
 
 from skillopt_cli.core import events as ev
+from skillopt_cli.reports.page import as_markdown
+from skillopt_cli.reports.run.run_report import run_report
+from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.fold import fold
-from skillopt_cli.runlog.verdict import Verdict, verdict_of, why_no_change
+from skillopt_cli.runlog.text.ending import ending_lines
+from skillopt_cli.runlog.verdict import (
+    Verdict,
+    no_gain_words,
+    verdict_of,
+    why_no_change,
+    why_not_better,
+)
 
 
 def verdict(*events: ev.RunEvent) -> Verdict | None:
@@ -47,6 +66,50 @@ def test_nothing_won_where_no_candidate_was_accepted() -> None:
         "steps": found.steps,
         "edits": found.edits,
     }
+
+
+BROKEN_OFF = (
+    ev.RunFailed("Interrupted", "stopped by the user", "", 130, True),
+    ev.RunFailed("AuthFailed", "the key was refused", "h", 4, True),
+    ev.RunFailed("BudgetExhausted", "all is used", "h", 5, True, "max_usd"),
+)
+
+
+@pytest.mark.parametrize("ending", [None, *BROKEN_OFF], ids=lambda e: e.error if e else "running")
+def test_before_another_text_is_measured_nothing_is_known_to_be_no_better(
+    ending: ev.RunFailed | None,
+) -> None:
+    for facts in ([begun()], opening(), [*opening(), *proposing(1)]):
+        view = fold(stamp([*facts, *([ending] if ending else [])]))
+        assert why_not_better(view) == no_gain_words(view) == ""
+    tried = [*opening(), *rejected_step(1, current=0.65, holder=0), *([ending] if ending else [])]
+    assert no_gain_words(fold(stamp(tried))) == (
+        "No better: the best skill so far is the seed, byte for byte; the only other text scored no"
+        " higher than its val score 0.65"
+    )
+
+
+def test_a_training_without_a_change_is_explained_once() -> None:
+    view = fold(stamp(barren_run()))
+    words = no_gain_words(view)
+    assert words.startswith(
+        "No change: the best skill is the seed, byte for byte; no candidate was accepted in 3"
+        " steps: 1 not better (settled early), "
+    )
+    assert view.ending is not None
+    lines = ending_lines(view, view.ending)
+    assert [line for line in lines if line.startswith("No ")] == [words]
+    report = as_markdown(run_report(Subject("a", view)))
+    assert report.count("byte for byte") == report.count("no candidate was accepted") == 1
+    assert "Edits that were not applied: 3 " in report
+
+
+def test_a_training_that_measured_no_other_text_is_told_so() -> None:
+    stop = ev.StoppedEarly("the current skill solves every selection task")
+    view = fold(stamp([*opening(), stop, ev.RunFinished(0, 0, 0.65, 0)]))
+    assert why_not_better(view) == (
+        "the best skill is the seed, byte for byte; no other text was measured"
+    )
 
 
 @pytest.mark.parametrize("scores", [(0.3, 0.3), (0.65, 0.65)], ids=["worse", "as good"])

@@ -127,6 +127,36 @@ def test_edits_that_had_no_task_to_be_tried_on_are_counted() -> None:
     )
 
 
+def test_each_round_of_verification_and_check_has_a_line() -> None:
+    edits = tuple(Edit("append", f"rule {i}") for i in range(3))
+    trials = (Trial(edits[0], ("t1", "t2")),)
+    rounds = [ev.StageStarted(1, "verify", 6, 4), ev.StageFinished(1, "verify")]
+    facts = [
+        *opening(),
+        ev.StepStarted(1, 1, 1, 8, 8.0, 8, "cosine"),
+        ev.EditsChosen(1, edits, ()),
+        *rounds,
+        *rounds,
+        ev.EditsVerified(1, 1, trials, 1),
+        *rounds,
+        ev.EditsChosen(1, edits[:1], (), 2),
+        *rounds,
+        ev.EditsVerified(1, 2, trials, 1),
+        ev.StageStarted(1, "check", 1, 1),
+        ev.StageFinished(1, "check"),
+        ev.StageStarted(1, "check", 2, 1),
+    ]
+    lines = [line for line in written(facts).splitlines() if "..." in line][1:]
+    assert [line.removeprefix("[Step 1/3] ") for line in lines] == [
+        "Verify: 3 edits, round 1, 6 items, 4 workers...",
+        "Verify: 3 edits, round 2, 6 items, 4 workers...",
+        "Verify: what still fails, with the edits kept, 6 items, 4 workers...",
+        "Verify: 1 edit, round 1, 6 items, 4 workers...",
+        "Check: round 1, 1 item, 1 worker...",
+        "Check: round 2, 2 items, 1 worker...",
+    ]
+
+
 @pytest.mark.parametrize(
     ("roles", "shown"),
     [
@@ -251,7 +281,27 @@ def test_a_degraded_place_is_told_once_and_counted_at_the_end() -> None:
     facts = [begun(), *[ev.Degraded("reflect", "no answer")] * 5, ev.RunFinished(0, 0, None, 0)]
     text = written(facts)
     assert text.count("Degraded: reflect: no answer") == 1
-    assert "5 degraded reflect" in text
+    assert "Trouble: reflect 5 times, last: no answer\n" in text
+
+
+def test_what_went_on_in_a_weaker_way_is_told_in_words() -> None:
+    reason = "its program may need the network, so it is not isolated; `a=b` isolates it"
+    facts = [
+        *opening(),
+        *skipped_step(1),
+        ev.Degraded("target", reason),
+        ev.Degraded("slow_update", "x" * 500),
+        ev.RunFinished(1, 0, None, 0),
+    ]
+    (trouble,) = (line for line in written(facts).splitlines() if line.startswith("Trouble: "))
+    assert trouble.startswith(
+        "Trouble: 1 broken attempt (most often: connection refused); reflect: no answer: the"
+        " service failed; slow update: xxx"
+    )
+    assert trouble.endswith(
+        "xxx...; target: its program may need the network, so it is not isolated"
+    )
+    assert "degraded" not in trouble and len(trouble) < 400
 
 
 def test_broken_attempts_are_told_once_per_stage() -> None:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from dom import parsed, text_of
-from facts import accepted_step, begun, opening, proposing, rejected_step, stamp
+from facts import accepted_step, attempts, begun, opening, proposing, rejected_step, stamp
 from web_rig import client
 
 from skillopt_cli.core import events as ev
+from skillopt_cli.reports.page import as_markdown
+from skillopt_cli.reports.run.run_report import run_report
+from skillopt_cli.reports.run.subject import Subject
+from skillopt_cli.runlog.fold import fold
 from skillopt_cli.store.codec import dump_fact
+from skillopt_cli.store.lock import lock_run
 
 RUN = "/runs/searchqa/broken off"
 ENDINGS = {
@@ -56,6 +62,63 @@ def test_the_state_and_the_way_on_come_before_everything_else(tmp_path: Path, en
     assert "Verdict" not in page and "progress" not in page
     if fact:
         assert f"Cause: {fact.message}." in page and f"{fact.error}:" not in page
+
+
+@pytest.mark.parametrize("ending", [*ENDINGS, "running"])
+def test_before_another_text_is_measured_no_page_compares_the_seed_with_itself(
+    tmp_path: Path, ending: str
+) -> None:
+    fact = ENDINGS.get(ending)
+    facts = [*opening(), *proposing(1), *([fact] if fact else [])]
+    outputs = outputs_with(tmp_path, facts)
+    working = lock_run(outputs / "searchqa/broken off") if ending == "running" else nullcontext()
+    with working, client(outputs) as asking:
+        page, runs = asking.get(RUN).text, asking.get("/").text
+    assert "Verdict" not in page and "No better" not in page and "byte for byte" not in page
+    assert "none is measured yet" in page
+    assert ("no other text is measured yet" in page) == (ending != "running")
+    assert "0.65\u00a0→\u00a0- (n=20)" in runs
+    later = [*opening(), *accepted_step(1), *([fact] if fact else [])]
+    with client(outputs_with(tmp_path / "later", later)) as asking:
+        assert "none is measured yet" not in asking.get(RUN).text
+
+
+def test_a_simulated_run_on_own_tasks_states_that_it_shows_nothing(tmp_path: Path) -> None:
+    note = "on own tasks its scores show nothing"
+    for number, (benchmark, target) in enumerate((
+        ("folder", "simulated"),
+        ("folder", "m"),
+        ("searchqa", "simulated"),
+    )):
+        started = begun(benchmark=benchmark, target=target)
+        outputs = outputs_with(tmp_path / str(number), [started, *opening()[1:]])
+        with client(outputs) as asking:
+            assert (note in asking.get(RUN).text) == (number == 0)
+        report = as_markdown(run_report(Subject("a", fold(stamp([started])))))
+        assert (note in report) == (number == 0)
+
+
+def test_rounds_of_verification_show_no_time_left(tmp_path: Path) -> None:
+    verifying = [
+        ev.StageStarted(1, "verify", 4, 1),
+        *attempts(1, "verify", 4, wins=1),
+        ev.StageFinished(1, "verify"),
+        ev.StageStarted(1, "verify", 4, 1),
+        *attempts(1, "verify", 2, wins=1),
+    ]
+    begins = ev.StepStarted(1, 1, 1, 8, 8.0, 8, "cosine")
+    outputs = outputs_with(tmp_path, [*opening(), begins, *verifying])
+    with lock_run(outputs / "searchqa/broken off"), client(outputs) as asking:
+        page = asking.get(RUN).text
+    stage = text_of(next(p for p in parsed(page).iter("p") if p.get("class") == "stage"))
+    assert "verify, round 2" in stage and "2 of 4" in stage
+    assert "left" not in stage
+    baseline = [ev.StageStarted(0, "measure", 20, 1), *attempts(0, "measure", 2, wins=1)]
+    outputs = outputs_with(tmp_path / "b", [begun(), *baseline])
+    with lock_run(outputs / "searchqa/broken off"), client(outputs) as asking:
+        page = asking.get(RUN).text
+    stage = text_of(next(p for p in parsed(page).iter("p") if p.get("class") == "stage"))
+    assert "2 of 20" in stage and "round" not in stage
 
 
 def test_an_evaluation_that_cannot_be_resumed_has_no_way_on(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from skillopt_cli.benchmarks.kit.answers import marked
 from skillopt_cli.benchmarks.kit.benchmark import TextBenchmark
 from skillopt_cli.benchmarks.kit.choices import LETTERS, choices_fault, chosen
+from skillopt_cli.benchmarks.kit.labels import Referenced, own_references
 from skillopt_cli.benchmarks.kit.reference_checks import (
     Finding,
-    Referenced,
     label_findings,
     label_spellings,
     list_findings,
@@ -60,8 +60,7 @@ async def check_data(benchmark: Benchmark, executor: Executor, at_most: int = 20
     """
     tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
     probes = await _probes(benchmark, executor, list(_evenly(tasks, at_most)))
-    references = _references(benchmark, tasks)
-    own = references if benchmark.name == "folder" else []
+    own = own_references(benchmark, tasks)
 
     async def hard(task: Task, answer: str) -> float:
         return (await _scored(benchmark, executor, task, f"<answer>{answer}</answer>")).hard
@@ -79,7 +78,7 @@ async def check_data(benchmark: Benchmark, executor: Executor, at_most: int = 20
         *await label_findings(own, hard),
         *list_findings(own),
         *await spelling_findings(own, hard),
-        *near_duplicates(references),
+        *near_duplicates(_references(benchmark, tasks)),
     ]
     order = ("error", "warning", "info")
     return sorted(found, key=lambda finding: order.index(finding.level))
@@ -136,17 +135,15 @@ async def _scored(benchmark: Benchmark, executor: Executor, task: Task, reply: s
 
 def reference_warnings(benchmark: Benchmark) -> list[str]:
     """What is odd about the references of own tasks: lists written as text, labels in spellings."""
-    if benchmark.name != "folder":
-        return []
     tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
-    references = _references(benchmark, tasks)
+    references = own_references(benchmark, tasks)
     lists = [finding.what for finding in list_findings(references)]
     spellings = spelling_words(label_spellings(references))
     return [*lists, spellings] if spellings else lists
 
 
 def _references(benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]) -> list[Referenced]:
-    """All tasks with their references; none where a task is played."""
+    """All tasks with their references and prompts; none where a task is played."""
     if isinstance(benchmark, Interactive) or not isinstance(benchmark, TextBenchmark):
         return []
     found = []

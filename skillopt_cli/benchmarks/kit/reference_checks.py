@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from skillopt_cli.benchmarks.kit.labels import (
+    MOST_LABELS,
+    Referenced,
+    ScoreOf,
+    labels_of,
+    majority_baseline,
+)
 from skillopt_cli.benchmarks.kit.numbers import is_amount
-from skillopt_cli.benchmarks.kit.typography import folded
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.labels import MOST_LABELS as LARGEST_SET
-from skillopt_cli.core.task import SPLITS, Split, Task
+from skillopt_cli.core.task import SPLITS
 
 Level = Literal["error", "warning", "info"]
 
-MOST_LABELS = 20
-LEAST_TASKS = 6
-"""Tasks from which on references that repeat count as labels."""
 ALIKE = 90
 """Percent of the characters from which on two prompts are nearly the same."""
 _SHARED = 0.6
@@ -50,28 +53,6 @@ class Finding:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Referenced:
-    """A task with its references, and its prompt as a target reads it."""
-
-    task: Task
-    split: Split
-    expected: tuple[str, ...]
-    prompt: str = ""
-
-    @property
-    def label(self) -> str:
-        """Its only reference, without case and the marks around it; "" for several or none."""
-        return folded(self.expected[0]) if len(self.expected) == 1 else ""
-
-
-def labels_of(tasks: Sequence[Referenced], most: int = MOST_LABELS) -> Counter[str]:
-    """How often each label occurs; nothing where references are no labels, or more than `most`."""
-    labels = Counter(one.label for one in tasks)
-    few = 2 <= len(labels) <= min(most, len(tasks) // 2)
-    return labels if few and len(tasks) >= LEAST_TASKS and "" not in labels else Counter()
-
-
 def label_spellings(tasks: Sequence[Referenced]) -> list[dict[str, Referenced]]:
     """The spellings of each label that has several, each with the first task that has it."""
     spellings: dict[str, dict[str, Referenced]] = defaultdict(dict)
@@ -89,9 +70,7 @@ def spelling_words(labels: Sequence[Iterable[str]]) -> str:
     return f"{len(labels)} {are} spelt in several ways: {_some(list(map(_alike, labels)))}"
 
 
-async def label_findings(
-    tasks: Sequence[Referenced], hard: Callable[[Task, str], Awaitable[float]]
-) -> list[Finding]:
+async def label_findings(tasks: Sequence[Referenced], hard: ScoreOf) -> list[Finding]:
     """Counts of the labels with the majority baseline, and labels that a split lacks.
 
     Args:
@@ -105,17 +84,15 @@ async def label_findings(
         f"{label[:40]} {'/'.join(str(parts[split][label]) for split in SPLITS)}"
         for label, _ in labels.most_common()
     )
-    seen = [one for one in tasks if one.split == "train"] or tasks
-    major = Counter(one.expected[0] for one in seen).most_common(1)[0][0]
-    scores = [await hard(one.task, major) for one in tasks if one.split == "test"]
-    share = sum(scores) / len(scores) if scores else 0.0
-    found = [
-        Finding(
-            "info",
-            f"labels ({'/'.join(SPLITS)}): {listed}; majority baseline: always answering"
-            f' "{major[:40]}" scores {share:.2f} on test',
-        )
-    ]
+    tested = [one.task for one in tasks if one.split == "test"]
+    majority = await majority_baseline(tasks, tested, hard)
+    constant = (
+        f'; majority baseline: always answering "{majority.answer[:40]}" scores'
+        f" {majority.score:.2f} on test"
+        if majority
+        else ""
+    )
+    found = [Finding("info", f"labels ({'/'.join(SPLITS)}): {listed}{constant}")]
     for split in SPLITS:
         missing = [label for label in labels if parts[split] and not parts[split][label]]
         if missing:
@@ -146,9 +123,7 @@ def _is_list(text: str) -> bool:
     return _LIST.fullmatch(text) is not None and not _OBJECT.match(text)
 
 
-async def spelling_findings(
-    tasks: Sequence[Referenced], hard: Callable[[Task, str], Awaitable[float]]
-) -> list[Finding]:
+async def spelling_findings(tasks: Sequence[Referenced], hard: ScoreOf) -> list[Finding]:
     """Labels in several spellings, and decimals that the scorer distinguishes.
 
     Args:

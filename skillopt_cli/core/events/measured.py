@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict
 
 
@@ -117,7 +118,12 @@ class TestMeasured:
 
 @dataclass(frozen=True, slots=True)
 class VerdictReached:
-    """The best skill was compared with the seed on tasks that no step used."""
+    """The best skill was compared with the seed on tasks that no step used.
+
+    Attributes:
+        majority: what the commonest answer scores on these tasks; None where answers are no labels.
+    """
 
     verdict: RunVerdict
+    majority: MajorityBaseline | None = None
     kind: Literal["verdict_reached"] = "verdict_reached"

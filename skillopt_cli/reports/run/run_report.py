@@ -29,14 +29,14 @@ from skillopt_cli.runlog.text.format import (
     result_name,
     score,
 )
-from skillopt_cli.runlog.text.header import models_words, skill_words
+from skillopt_cli.runlog.text.header import models_words, simulated_note, skill_words
 from skillopt_cli.runlog.text.unfinished import (
     resume_command,
     unfinished_words,
     unrecorded_words,
 )
-from skillopt_cli.runlog.text.verdict import verdict_sentence
-from skillopt_cli.runlog.verdict import verdict_of, why_not_better
+from skillopt_cli.runlog.text.verdict import majority_lines, verdict_sentence
+from skillopt_cli.runlog.verdict import is_compared, no_gain_words, verdict_of
 from skillopt_cli.runlog.view import RunView
 
 
@@ -60,9 +60,7 @@ def run_report(reported: Subject, *, illustrated: bool = False) -> Iterator[Bloc
         yield from _found(reported, illustrated)
         yield from _ending(view)
         return
-    if view.verdict is not None:
-        style = {"improved": "bold green", "worse": "bold red"}.get(view.verdict.word, "bold")
-        yield Line(f"Verdict: {verdict_sentence(view.verdict)}", style, free=True)
+    yield from _verdict(view)
     yield from _selection(view)
     yield from _tests(view)
     yield from _looks(reported, illustrated)
@@ -71,7 +69,6 @@ def run_report(reported: Subject, *, illustrated: bool = False) -> Iterator[Bloc
     yield from _labels(reported)
     yield from _steps(view, illustrated)
     yield from pruned_blocks(view.pruned)
-    yield from verdict_blocks(view)
     yield from savings_blocks(view)
     yield from cost_blocks(view)
     yield from _ending(view)
@@ -104,6 +101,18 @@ def _head(view: RunView) -> Iterator[Block]:
         "dim",
         free=True,
     )
+    if note := simulated_note(run):
+        yield Line(f"Note: {note}.", "yellow", free=True)
+
+
+def _verdict(view: RunView) -> Iterator[Block]:
+    """The verdict, and what to read one on label tasks with."""
+    if view.verdict is None:
+        return
+    style = {"improved": "bold green", "worse": "bold red"}.get(view.verdict.word, "bold")
+    yield Line(f"Verdict: {verdict_sentence(view.verdict)}", style, free=True)
+    for sentence in majority_lines(view.verdict, view.majority):
+        yield Line(sentence, free=True)
 
 
 def _unfinished(view: RunView) -> Iterator[Block]:
@@ -140,7 +149,7 @@ def _selection(view: RunView) -> Iterator[Block]:
         if {"best", "final"} & view.tests.keys()
         else "no test score, which is unbiased, was measured"
     )
-    if standing.best is not None:
+    if standing.best is not None and is_compared(view):
         yield Line(
             f"The best val score was selected on these tasks, so it overestimates; {tested}.",
             "dim",
@@ -148,8 +157,12 @@ def _selection(view: RunView) -> Iterator[Block]:
         )
     if expected := expected_best(view):
         yield Line(expectation_words(expected), "dim", free=True)
-    if sentence := why_not_better(view):
-        yield Line(f"No better: {sentence}.", "bold yellow", free=True)
+    if why := no_gain_words(view):
+        yield Line(f"{why}.", "bold yellow", free=True)
+    verdict = verdict_of(view)
+    if verdict is not None and verdict.sentence and verdict.edits:
+        lost = ", ".join(f"{n} {state_words(state)}" for state, n in verdict.edits.items())
+        yield Line(f"Edits that were not applied: {lost}", "yellow", free=True)
 
 
 def _known(value: float | None, key: str) -> str:
@@ -203,18 +216,6 @@ def _looks(reported: Subject, illustrated: bool) -> Iterator[Block]:
     ledger = reported.ledger
     if ledger is not None and (reported.view.total_steps or ledger.own):
         yield from ledger_blocks(ledger, whole=illustrated)
-
-
-def verdict_blocks(view: RunView) -> Iterator[Block]:
-    """The verdict on a training: why nothing won, where that is so."""
-    verdict = verdict_of(view)
-    if verdict is None or not verdict.sentence:
-        return
-    yield Heading("Why nothing changed")
-    yield Line(verdict.sentence, "bold yellow")
-    if verdict.edits:
-        lost = ", ".join(f"{n} {state_words(state)}" for state, n in verdict.edits.items())
-        yield Line(f"edits that were not applied: {lost}", "yellow")
 
 
 def _ending(view: RunView) -> Iterator[Block]:

@@ -155,7 +155,7 @@ def _cost(step: StepView, extent: str) -> Iterator[Block]:
     if step.broken:
         yield Line(f"broken: {count(step.broken, 'attempt')}, not scored", "yellow")
     for path in sorted(step.degraded):
-        yield Line(f"degraded {one_line(path)}", "yellow")
+        yield Line(f"trouble: {one_line(path)}", "yellow")
 
 
 def _tasks(word: str, ids: Sequence[str]) -> str:

@@ -15,12 +15,15 @@ from skillopt_cli.runlog.text.format import (
     plain_words,
     result_name,
     score,
+    shorten,
 )
 from skillopt_cli.runlog.text.limits import cap_words
 from skillopt_cli.runlog.text.spend import money_words, role_words
-from skillopt_cli.runlog.verdict import verdict_of, why_not_better
+from skillopt_cli.runlog.verdict import no_gain_words
 from skillopt_cli.runlog.view import RunView
 
+_LONGEST = 120
+"""Characters of a reason."""
 TEST_ORDER = ("no_skill", "seed", "best", "final", "eval")
 
 
@@ -32,10 +35,8 @@ def ending_lines(view: RunView, event: RunFinished | RunFailed) -> tuple[str, ..
     test = test_line(view)
     lines = (*((test,) if test else ()), *spend_lines(view))
     if isinstance(event, RunFinished):
-        verdict = verdict_of(view)
-        why = (f"Why no change: {verdict.sentence}",) if verdict and verdict.sentence else ()
-        same = (f"No better: {sentence}",) if (sentence := why_not_better(view)) else ()
-        return (*lines, *why, *same, finish_line(view, event))
+        why = no_gain_words(view)
+        return (*lines, *((why,) if why else ()), finish_line(view, event))
     return (*lines, _broken_off(view, event))
 
 
@@ -139,16 +140,33 @@ def spend_by_role(view: RunView) -> str:
 
 
 def trouble_words(view: RunView) -> str:
-    """Retries, broken attempts and degraded paths, counted; empty when there were none."""
+    """Retries, broken attempts and what went on in a weaker way; empty when there was none.
+
+    `3 retries, 1 broken attempt (most often: connection refused); reflect: no answer`.
+    """
     retries = sum(view.retries.values())
     given_up = max(0, sum(view.failed.values()) - retries)
     parts = [
         f"{retries} {'retry' if retries == 1 else 'retries'}" if retries else "",
         f"{count(given_up, 'call')} given up" if given_up else "",
-        count(view.broken_total, "broken attempt") if view.broken_total else "",
-        *(f"{n} degraded {one_line(where)}" for where, n in view.degraded_by_place.items()),
+        _broken_words(view),
         *(f"{one_line(gone.name)} dropped" for gone in view.dropped),
     ]
-    often = next(iter(view.broken_reasons), "")
-    why = f"; broken most often: {one_line(often)}" if often else ""
-    return ", ".join(part for part in parts if part) + why
+    weaker = (_weaker_words(view, where, n) for where, n in view.degraded_by_place.items())
+    counted = ", ".join(part for part in parts if part)
+    return "; ".join(filter(None, (counted, *weaker)))
+
+
+def _broken_words(view: RunView) -> str:
+    if not view.broken_total:
+        return ""
+    often = one_line(next(iter(view.broken_reasons), ""))
+    why = f" (most often: {often})" if often else ""
+    return f"{count(view.broken_total, 'broken attempt')}{why}"
+
+
+def _weaker_words(view: RunView, where: str, times: int) -> str:
+    """What went on in a weaker way, with the reason, without the advice after it."""
+    reason = shorten(view.degraded_reasons.get(where, "").partition("; ")[0], _LONGEST)
+    often = f" {times} times, last" if times > 1 else ""
+    return f"{plain_words(one_line(where))}{often}: {reason}"

@@ -45,7 +45,7 @@ def skill_words(run: RunStarted) -> str:
 
 def start_notes(run: RunStarted) -> Iterator[str]:
     """What to know before reading the scores of a run."""
-    if run.benchmark == OWN_TASKS and (note := simulated_note(run)):
+    if note := simulated_note(run):
         yield note
     if n := run.read_only:
         yield (
@@ -57,7 +57,9 @@ def start_notes(run: RunStarted) -> Iterator[str]:
 
 
 def simulated_note(run: RunStarted) -> str:
-    """What simulated models do not show on own tasks; empty where none is simulated."""
+    """What simulated models do not show on own tasks; empty where none is, and on other tasks."""
+    if run.benchmark != OWN_TASKS:
+        return ""
     work = {
         "scores": run.target,
         "edits": run.optimizer if run.total_steps else "",

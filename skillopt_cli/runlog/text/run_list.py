@@ -47,6 +47,9 @@ _SHOWN = (
 LARGEST_SUMMARY = 1 << 24
 """Bytes of a summary."""
 
+_OPEN = ("running", "interrupted", "failed", "budget")
+"""States of a run that did not reach its end."""
+
 Row = dict[str, Any]
 
 
@@ -122,9 +125,15 @@ def steps_cell(row: Row) -> str:
 
 
 def selection_cell(row: Row) -> str:
-    """The hard scores of seed and best skill on the selection split."""
+    """The hard scores of seed and best skill on the selection split.
+
+    The seed alone where a training has not recorded a step: its best skill is then no finding.
+    """
     if row["evaluated"]:
         return "-"
+    if not row["total_steps"] and row["status"] in _OPEN and row["baseline_selection_n"]:
+        reach = out_of(row["baseline_selection_scored"], row["baseline_selection_n"])
+        return f"{score(row['baseline_selection_hard'])} -> - ({reach})"
     return _scores(row, "baseline_selection_hard", "best_selection_hard", "baseline_selection")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from skillopt_cli.core.events import RunFinished
 from skillopt_cli.core.gate import EPSILON
 from skillopt_cli.core.run_verdict import RunVerdict
 from skillopt_cli.core.statistics import LEVEL, binomial, interval
 from skillopt_cli.runlog.best_scores import measured_rounds, scores_by_task
 from skillopt_cli.runlog.text.ending import metric_label
 from skillopt_cli.runlog.text.format import count, out_of, pair, score
+from skillopt_cli.runlog.verdict import is_compared
 from skillopt_cli.runlog.view import RunView
 
 _WORDS = {
@@ -55,9 +57,11 @@ def standing_words(view: RunView) -> tuple[str, str]:
     if view.verdict is not None:
         return _proven(view.verdict)
     seed, best = view.baseline.value if view.baseline else None, view.standing.best
-    yet = "" if view.ending else " yet"
+    yet = "" if isinstance(view.ending, RunFinished) else " yet"
     if seed is None or best is None:
         return f"none{yet}: the seed has no score", "dim"
+    if not is_compared(view):
+        return "none yet: no other text than the seed is measured", "dim"
     if best <= seed + EPSILON:
         return f"not better than the seed{yet}", "yellow"
     won, lost = _flips(view)

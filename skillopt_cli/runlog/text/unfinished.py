@@ -11,6 +11,7 @@ from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.summary import Status, status
 from skillopt_cli.runlog.text.format import SEED, out_of, score
 from skillopt_cli.runlog.text.gate import score_name
+from skillopt_cli.runlog.verdict import is_compared
 from skillopt_cli.runlog.view import RunView
 
 _TITLES: Mapping[Status, str] = {
@@ -72,5 +73,6 @@ def _best_words(view: RunView) -> str:
     means = view.saved.best if view.saved else None
     reach = out_of(means.scored, means.n) if means else out_of(base.scored, base.n)
     origin = view.standing.best_origin
-    seed = f"; the seed has {score(base.value)}" if origin != SEED else ""
+    others = "" if is_compared(view) else "; no other text is measured yet"
+    seed = f"; the seed has {score(base.value)}" if origin != SEED else others
     return f"Best skill so far: {origin}, {name} {score(best)} ({reach}){seed}."

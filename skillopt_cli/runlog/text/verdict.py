@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from skillopt_cli.core.gate import EPSILON
+from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict
 from skillopt_cli.core.statistics import CHANGED
-from skillopt_cli.runlog.text.format import count, pair
+from skillopt_cli.runlog.text.format import count, pair, score, shorten
+from skillopt_cli.runlog.view import RunView
 
 VERDICT_TITLES: Mapping[str, tuple[str, str]] = {
     "improved": ("Better", "good"),
@@ -19,6 +22,8 @@ VERDICT_TITLES: Mapping[str, tuple[str, str]] = {
     "nothing won": ("No change", "yellow"),
 }
 """The word of a verdict as a heading, with the style of it."""
+_LONGEST = 40
+"""Characters of an answer that are shown."""
 _RAREST = 1_000_000
 
 
@@ -49,6 +54,40 @@ def verdict_sentence(verdict: RunVerdict) -> str:
     return (
         f"It is not proven that the trained skill is better than the seed: {against}. A gain of"
         f" {verdict.detectable:.2f} or more would most likely have shown."
+    )
+
+
+def majority_document(view: RunView) -> dict[str, Any] | None:
+    """The entry `majority_baseline` of `summary.json`; None where answers are no labels."""
+    if view.majority is None:
+        return None
+    return {**asdict(view.majority), "sentences": list(majority_lines(view.verdict, view.majority))}
+
+
+def majority_lines(
+    verdict: RunVerdict | None, majority: MajorityBaseline | None
+) -> tuple[str, ...]:
+    """What to read a verdict on label tasks with; nothing where answers are no labels.
+
+    The score of the commonest answer, and whether the seed names labels at all.
+    """
+    if verdict is None or majority is None:
+        return ()
+    tasks = count(majority.n, f"{verdict.split} task")
+    constant = (
+        f'Majority baseline: always answering "{shorten(majority.answer, _LONGEST)}" scores'
+        f" {score(majority.score)} on the {tasks}"
+    )
+    trained = None if verdict.identical else verdict.best
+    if trained is not None and trained <= majority.score + EPSILON:
+        constant += ", and the trained skill scores no more"
+    if not majority.seed_names_none:
+        return (f"{constant}.",)
+    return (
+        f"{constant}.",
+        f"The seed names no known label in {majority.seed_unlabelled} of"
+        f" {count(majority.seed_answers, 'answer')}, so a gain over it may come from the form of"
+        " the answers alone.",
     )
 
 

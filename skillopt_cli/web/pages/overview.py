@@ -27,6 +27,7 @@ from skillopt_cli.runlog.text.ending import (
     trouble_words,
 )
 from skillopt_cli.runlog.text.format import duration, plain_words, result_name
+from skillopt_cli.runlog.text.header import simulated_note
 from skillopt_cli.runlog.text.limits import cap_words, pace_place, slowed, speed_words
 from skillopt_cli.runlog.text.spend import money_words, spend_words
 from skillopt_cli.runlog.text.unfinished import (
@@ -35,8 +36,8 @@ from skillopt_cli.runlog.text.unfinished import (
     unfinished_words,
     unrecorded_words,
 )
-from skillopt_cli.runlog.text.verdict import VERDICT_TITLES, verdict_sentence
-from skillopt_cli.runlog.verdict import verdict_of, why_not_better
+from skillopt_cli.runlog.text.verdict import VERDICT_TITLES, majority_lines, verdict_sentence
+from skillopt_cli.runlog.verdict import is_compared, no_gain_words, verdict_of
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import EVALUATION
 from skillopt_cli.web.chart_options import score_chart
@@ -100,7 +101,9 @@ def overview(
         if view.ending is None
         else [],
         trouble=trouble_words(view),
+        simulated=simulated_note(view.run) if view.run else "",
         verdict=_verdict(view),
+        compared=is_compared(view),
         money=money_words(view.spent) or "$0.00",
         roles=[(role, spend_words(view.spent_by(role))) for role in view.roles],
         left=duration(left) if view.ending is None and (left := view.left(time.time())) else "",
@@ -130,10 +133,9 @@ def _verdict(view: RunView) -> dict[str, Any] | None:
     if found is None:
         return None
     sentences = [verdict_sentence(view.verdict)] if view.verdict else []
-    if why := why_not_better(view):
-        sentences.append(f"No better: {why}.")
-    if found.sentence:
-        sentences.append(f"Nothing changed: {found.sentence}.")
+    sentences += majority_lines(view.verdict, view.majority)
+    if why := no_gain_words(view):
+        sentences.append(f"{why}.")
     title, style = VERDICT_TITLES[found.word]
     return {"title": title, "style": style, "sentences": sentences}
 
@@ -185,7 +187,9 @@ def _stages(view: RunView) -> Iterator[dict[str, Any]]:
     for stage in view.stages:
         left = stage.left(now)
         yield {
-            "title": plain_words(stage.stage) + (f" ({stage.label})" if stage.label else ""),
+            "title": plain_words(stage.stage)
+            + (f" ({stage.label})" if stage.label else "")
+            + (f", round {stage.round}" if stage.round else ""),
             "done": stage.done if stage.attempts else None,
             "total": stage.total,
             "broken": stage.broken,

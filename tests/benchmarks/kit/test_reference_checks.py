@@ -8,7 +8,8 @@ from task_files import write_splits
 
 from skillopt_cli.benchmarks.folder import SPEC
 from skillopt_cli.benchmarks.kit.data_check import check_data, reference_warnings
-from skillopt_cli.benchmarks.kit.reference_checks import Referenced, label_findings, near_duplicates
+from skillopt_cli.benchmarks.kit.labels import Referenced, majority_baseline, names_label
+from skillopt_cli.benchmarks.kit.reference_checks import label_findings, near_duplicates
 from skillopt_cli.core.task import SPLITS, Split, Task
 from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import BenchmarkRequest
@@ -148,6 +149,43 @@ async def test_label_counts_and_the_majority_baseline() -> None:
 async def test_the_majority_baseline_is_what_the_scorer_gives() -> None:
     mixed = tasks(train="YYYn", selection="yn", test="yyYn")
     assert '"Y" scores 0.25 on test' in (await label_findings(mixed, exactly))[0].what
+
+
+async def test_the_majority_baseline_is_of_the_tasks_that_are_measured() -> None:
+    known = tasks(train="yyyn", selection="yn", test="ynnn")
+    tested = [one.task for one in known if one.split == "test"]
+    whole = await majority_baseline(known, tested, exactly)
+    assert whole is not None
+    assert (whole.answer, whole.score, whole.n) == ("y", 0.25, 4)
+    part = await majority_baseline(known, tested[:2], exactly)
+    assert part is not None and (part.score, part.n) == (0.5, 2)
+    assert await majority_baseline(known, [], exactly) is None
+    singular = tasks(train="abcd", selection="ef", test="ghab")
+    assert await majority_baseline(singular, tested, exactly) is None
+
+
+async def test_without_a_test_split_labels_are_counted_alone() -> None:
+    counts, *_ = await label_findings(tasks(train="yyyn", selection="yn", test=""), exactly)
+    assert counts.what == "labels (train/selection/test): y 3/1/0, n 1/1/0"
+
+
+@pytest.mark.parametrize(
+    ("reply", "named"),
+    [
+        ("billing", True),
+        ("It is a BILLING question.", True),
+        ("<answer>log in</answer>", True),
+        ("答案是退货。", True),
+        ("C++!", True),
+        ("", False),
+        ("I will help you with that.", False),
+        ("rebilling", False),
+        ("log  in", True),
+        ("logging in", False),
+    ],
+)
+def test_a_reply_names_a_label_as_a_word_of_its_own(reply: str, named: bool) -> None:
+    assert names_label(reply, ("billing", "log in", "退货", "c++")) is named
 
 
 async def test_labels_that_a_split_lacks() -> None:

@@ -1,0 +1,85 @@
+"""What the commonest answer scores, beside the verdict on label tasks, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from skillopt_cli.benchmarks.folder import SPEC
+from skillopt_cli.core.events import VerdictReached
+from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.engine.bus import Subscriber
+from skillopt_cli.engine.session import train_session
+from skillopt_cli.ports import Benchmark, BenchmarkRequest
+from skillopt_cli.testing import EventLog, FunctionChat, Toy, ToyBenchmark, toy_session
+
+SHORT = ("train.batch_size=2", "train.num_epochs=1", "optimizer.verify=off")
+LABELS = ("billing", "billing", "login", "billing")
+
+
+def own_tasks(folder: Path, answers: dict[str, tuple[str, ...]]) -> Benchmark:
+    """Three splits of tasks with these answers."""
+    for split, given in answers.items():
+        records = [{"prompt": f"{split} {n}?", "answer": a} for n, a in enumerate(given)]
+        path = folder / split / "items.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(records), encoding="utf-8")
+    options = {"scorer": "exact", "seed_skill": "Answer."}
+    return SPEC.open(BenchmarkRequest(split_dir=folder, options=options))
+
+
+async def majority_of(
+    benchmark: Benchmark, reply: str, *settings: str
+) -> tuple[str, MajorityBaseline | None]:
+    """The split of the verdict on a target that always replies so, and what is beside it."""
+    log = EventLog()
+    target, optimizer = (
+        FunctionChat(lambda request, text=text: "ok" if request.stage == "preflight" else text)
+        for text in (reply, '{"edits": []}')
+    )
+    toy = Toy((*SHORT, *settings), target, optimizer, benchmark)
+    await train_session(toy_session(toy, observers=(Subscriber("log", log),)))
+    (reached,) = log.of(VerdictReached)
+    return reached.verdict.split, reached.majority
+
+
+@pytest.mark.parametrize(
+    ("reply", "unlabelled"),
+    [
+        ("<answer>login</answer>", 0),
+        ("It is a billing matter.", 0),
+        ("I do not know.", 4),
+        ("", 4),
+    ],
+)
+async def test_the_commonest_answer_of_the_train_tasks_on_those_of_the_verdict(
+    tmp_path: Path, reply: str, unlabelled: int
+) -> None:
+    tasks = own_tasks(
+        tmp_path,
+        {"train": LABELS, "val": LABELS, "test": ("login", "login", "login", "billing")},
+    )
+    split, found = await majority_of(tasks, reply)
+    assert split == "test"
+    assert found == MajorityBaseline("billing", 0.25, 4, 4, unlabelled)
+
+
+async def test_tasks_set_aside_for_the_verdict_are_those_that_count(tmp_path: Path) -> None:
+    tasks = own_tasks(tmp_path, {"train": LABELS, "val": ("billing",) * 8, "test": ("login",) * 4})
+    split, found = await majority_of(
+        tasks, "login", "evaluation.confirm_fraction=0.5", "evaluation.eval_test=false"
+    )
+    assert split == "confirmation"
+    assert found is not None and (found.answer, found.score, found.n) == ("billing", 1.0, 4)
+
+
+async def test_answers_that_hardly_repeat_and_other_benchmarks_have_none(tmp_path: Path) -> None:
+    words = [f"word{n}" for n in range(12)]
+    tasks = own_tasks(
+        tmp_path, {"train": (*words[:4],), "val": (*words[4:8],), "test": (*words[8:],)}
+    )
+    assert (await majority_of(tasks, "no"))[1] is None
+    toy = ToyBenchmark({"train": 4, "selection": 4, "test": 4})
+    assert (await majority_of(toy, "no"))[1] is None
