@@ -223,7 +223,8 @@ def test_a_path_that_is_none_is_told_as_one() -> None:
 
 def test_the_statement_is_left_out_where_nothing_is_displayed() -> None:
     ended = skillopt("train", "t.jsonl", *TINY, "--display", "none")
-    assert (ended.code, ended.err) == (0, "")
+    assert ended.code == 0
+    assert "Inferred" not in ended.err
 
 
 def test_python_takes_a_path_too() -> None:
