@@ -133,7 +133,7 @@ def config_of(run: str) -> Any:
 @pytest.mark.parametrize(
     ("values", "field", "message"),
     [
-        (OWN, "set-env-answer_key", "unclear which column is the answer: subject, queue"),
+        (OWN, "set-env-answer_key", "unclear which column is the answer: queue, subject"),
         (
             {**OWN, "set:env.answer_key": "quee"},
             "set-env-answer_key",
