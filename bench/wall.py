@@ -2,12 +2,14 @@
 
 The models are a server on the loopback, in a process of its own, that answers every call after the
 same time. The schedule is worked out from the run's own calls: those of a stage, so many at a time,
-begin when the stage before it has ended; the levels of a merge tree follow one another.
+begin when the stage before it has ended; the levels of a merge tree follow one another. Beside it
+the bare SDK makes as many calls in the same order, which shows what of the difference is the SDK's.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import math
 import os
@@ -39,6 +41,7 @@ from skillopt_cli.store.codec import load_fact
 
 RESULTS = Path(__file__).parents[1] / "docs" / "images" / "wall.json"
 TARGET = 1.05
+TEXT = "An instruction of a usual length. " * 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +72,14 @@ class Stage:
     """A stage of a run: its calls, and the seconds until its end since that of the one before.
 
     Attributes:
+        rounds: calls that follow one another, however many are made at a time.
         least: seconds in the schedule.
     """
 
     name: str
     calls: int
     seconds: float
+    rounds: int
     least: float
 
 
@@ -121,16 +126,48 @@ def measured(case: Case, preset: str, seed: int, address: str) -> dict[str, Any]
     times = {type(fact.event): fact.time for fact in facts}
     wall, least = times[RunFinished] - times[RunStarted], sum(stage.least for stage in found)
     calls = sum(isinstance(fact.event, CallMade) for fact in facts)
+    bare = asyncio.run(bare_seconds(found, case, run.url))
     return {
         "seed": seed,
         "calls": calls,
         "wall": round(wall, 2),
         "schedule": round(least, 2),
         "ratio": round(wall / least, 3),
+        "bare": round(bare, 2),
         "process": round(total, 2),
         "cpu": round(used.ru_utime + used.ru_stime, 2),
         "stages": by_name(found),
     }
+
+
+async def bare_seconds(found: Sequence[Stage], case: Case, url: str) -> float:
+    """The seconds that the bare SDK takes for the calls of a run's stages, one after the other.
+
+    The calls of a stage are shared by the workers, or by as many as its rounds leave for each.
+    """
+    import openai
+
+    messages = [{"role": "system", "content": TEXT}, {"role": "user", "content": TEXT}]
+    async with openai.AsyncOpenAI(
+        api_key="no-key",
+        base_url=f"{url}/v1",
+        max_retries=0,
+        http_client=openai.DefaultAioHttpClient(),
+    ) as client:
+
+        async def work(some: Iterator[int]) -> None:
+            for _ in some:
+                await client.chat.completions.create(model="target", messages=messages)
+
+        begun = time.monotonic()
+        for stage in found:
+            if stage.calls:
+                waiting = iter(range(stage.calls))
+                workers = min(case.workers, math.ceil(stage.calls / max(1, stage.rounds)))
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(workers):
+                        group.create_task(work(waiting))
+        return time.monotonic() - begun
 
 
 def by_name(found: Sequence[Stage]) -> dict[str, dict[str, float]]:
@@ -152,7 +189,8 @@ def report(case: Case, preset: str, runs: Sequence[Mapping[str, Any]]) -> None:
         each = 1000 * run["cpu"] / run["calls"]
         print(
             f"  seed {run['seed']}: {run['calls']} calls, wall {run['wall']:.1f} s, schedule"
-            f" {run['schedule']:.1f} s, ratio {run['ratio']:.3f}, CPU {run['cpu']:.1f} s"
+            f" {run['schedule']:.1f} s, ratio {run['ratio']:.3f}, bare SDK"
+            f" {run['bare'] / run['schedule']:.3f}, CPU {run['cpu']:.1f} s"
             f" ({each:.1f} ms a call)"
         )
     for name, row in runs[0]["stages"].items():
@@ -193,7 +231,7 @@ def stages(facts: Sequence[Stamped], folder: Path, case: Case) -> Iterator[Stage
             asked[event.stage] += 1
         elif isinstance(event, StageStarted) and "preflight" in asked:
             del asked["preflight"]
-            yield Stage("preflight", 2, fact.time - last, 2 * case.latency)
+            yield Stage("preflight", 2, fact.time - last, 2, 2 * case.latency)
             last = fact.time
         elif isinstance(event, StageFinished):
             attempts, questions = made.pop(event.stage, 0), asked.pop(event.stage, 0)
@@ -201,11 +239,11 @@ def stages(facts: Sequence[Stamped], folder: Path, case: Case) -> Iterator[Stage
             if event.stage == "aggregate" and questions:
                 rounds = levels(folder / "steps" / f"step_{event.step:04d}" / "patches")
             calls = attempts + questions
-            yield Stage(event.stage, calls, fact.time - last, rounds * case.latency)
+            yield Stage(event.stage, calls, fact.time - last, rounds, rounds * case.latency)
             last = fact.time
         elif isinstance(event, RunFinished):
             left = sum(asked.values())
-            yield Stage("end", left, fact.time - last, left * case.latency)
+            yield Stage("end", left, fact.time - last, left, left * case.latency)
 
 
 if __name__ == "__main__":
