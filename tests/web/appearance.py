@@ -28,6 +28,10 @@ CUT = """
 }
 """
 """Elements wider than the screen or than what holds them, other than in places to be scrolled."""
+DRAWN = """
+async () => { for (let n = 0; n < 3; n++) await new Promise(requestAnimationFrame); }
+"""
+"""Ends when charts that follow the width of their place are drawn anew."""
 THIN = """
 () => {
     const kept = new Map();
@@ -54,6 +58,7 @@ def faults_of(page: Any) -> list[str]:
     found = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate(DRAWN)
         found += [f"{width} px: {fault}" for fault in page.evaluate(CUT)]
     # What is true of a row is true of all that are made like it.
     page.evaluate(THIN)
