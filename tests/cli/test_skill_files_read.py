@@ -58,9 +58,11 @@ def test_displaced_metadata_is_warned_of_once() -> None:
     skill = written("\n---\nname: notes\ndescription: Read.\n---\nBe brief.\n")
     ended = skillopt("eval", "searchqa", *TINY, "--skill", skill)
     assert ended.code == 0
-    assert ended.err.count("the metadata in line 2 counts as instructions") == 1
+    at_start = ended.err.partition("Trouble: ")[0]
+    assert at_start.count("the metadata in line 2 counts as instructions") == 1
     ended = skillopt("eval", "searchqa", *TINY, "--arms", f"none,a={skill},b={skill}", "--lint")
-    assert ended.err.count("the metadata in line 2 counts as instructions") == 1
+    at_start = ended.err.partition("Trouble: ")[0]
+    assert at_start.count("the metadata in line 2 counts as instructions") == 1
     assert "the skill of the arm a: the metadata in line 2" in ended.out
 
 
