@@ -18,7 +18,7 @@ from skillopt_cli.compose.own_tasks import inferred_line
 from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.compose.roles import players_of
 from skillopt_cli.compose.settings import Overrides
-from skillopt_cli.compose.stop_signals import counted, heeded_signals
+from skillopt_cli.compose.stop_signals import counted, handled_signals
 from skillopt_cli.compose.unused_settings import unused_note
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.skill import SkillDocument
@@ -95,13 +95,13 @@ async def _stopped_by_signals(run: OpenRun, work: Callable[[Session], Awaitable[
                 _notify("stopping: calls in flight may finish; Ctrl-C again stops at once")
 
     loop = asyncio.get_running_loop()
-    heeded = heeded_signals()
-    for number in heeded:
+    handled = handled_signals()
+    for number in handled:
         loop.add_signal_handler(number, stop, number)
     try:
         return await run.perform(work)
     finally:
-        for number in heeded:
+        for number in handled:
             loop.remove_signal_handler(number)
 
 

@@ -77,12 +77,12 @@ def _loaded() -> Callable[[], object]:
 
     As an exception it would come out of the libraries that are loading as an error of theirs.
     """
-    heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if heeded:
+    handled = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if handled:
         signal.signal(signal.SIGINT, _leave)
     from skillopt_cli.cli.app import app
 
-    if heeded:
+    if handled:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return app
 

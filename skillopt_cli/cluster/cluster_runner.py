@@ -131,7 +131,7 @@ class ClusterRunner:
             except TimeoutError:
                 self._announce_none()
         if isinstance(found, Exception):
-            self._idle.put_nowait(found)  # for whoever asks next
+            self._idle.put_nowait(found)  # the next attempt gets the error as well
             raise found
         return found
 

@@ -8,7 +8,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a service manager's, and that of a terminal that closes."""
 
 
-def heeded_signals() -> tuple[signal.Signals, ...]:
+def handled_signals() -> tuple[signal.Signals, ...]:
     """Return the stop signals, without a hang-up that this process ignores, as below `nohup`."""
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return tuple(one for one in STOP_SIGNALS if not (ignored and one is signal.SIGHUP))

@@ -139,7 +139,7 @@ def _foreign(folder: Path | None) -> Iterator[Privilege]:
             inside = [entry.stat(follow_symlinks=False).st_uid for entry in entries]
         owners = [folder.stat().st_uid, *inside]
     except OSError:
-        return  # whoever reads it next reports that
+        return  # the next reading of it reports the error
     stranger = next((uid for uid in owners if uid not in (os.geteuid(), _ROOT)), None)
     if stranger is not None:
         yield Privilege("folder", str(folder.resolve()), _user(stranger), "", folder.resolve())

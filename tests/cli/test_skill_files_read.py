@@ -54,15 +54,19 @@ def test_what_training_made_is_read_by_every_command() -> None:
     )
 
 
+def places(shown: str) -> list[str]:
+    """How the lines on displaced metadata begin: at the start, and in the count of troubles."""
+    warned = "the metadata in line 2 counts as instructions"
+    return [line.partition(":")[0] for line in shown.splitlines() if warned in line]
+
+
 def test_displaced_metadata_is_warned_of_once() -> None:
     skill = written("\n---\nname: notes\ndescription: Read.\n---\nBe brief.\n")
     ended = skillopt("eval", "searchqa", *TINY, "--skill", skill)
     assert ended.code == 0
-    at_start = ended.err.partition("Trouble: ")[0]
-    assert at_start.count("the metadata in line 2 counts as instructions") == 1
+    assert places(ended.err) == ["Degraded", "Trouble"]
     ended = skillopt("eval", "searchqa", *TINY, "--arms", f"none,a={skill},b={skill}", "--lint")
-    at_start = ended.err.partition("Trouble: ")[0]
-    assert at_start.count("the metadata in line 2 counts as instructions") == 1
+    assert places(ended.err) == ["Degraded", "Trouble"]
     assert "the skill of the arm a: the metadata in line 2" in ended.out
 
 

@@ -5,7 +5,7 @@ from signal import SIGHUP, SIGINT, SIGTERM
 
 import pytest
 
-from skillopt_cli.compose.stop_signals import counted, heeded_signals
+from skillopt_cli.compose.stop_signals import counted, handled_signals
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,6 @@ def test_a_terminal_that_closes_never_stops_at_once(
 def test_what_nohup_ignores_is_ignored(ignored: bool) -> None:
     before = signal.signal(SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
     try:
-        assert heeded_signals() == ((SIGINT, SIGTERM) if ignored else (SIGINT, SIGTERM, SIGHUP))
+        assert handled_signals() == ((SIGINT, SIGTERM) if ignored else (SIGINT, SIGTERM, SIGHUP))
     finally:
         signal.signal(SIGHUP, before)
