@@ -15,7 +15,7 @@ from skillopt_cli.core.companion_files import Companion, Held
 from skillopt_cli.core.errors import DataError, SkillOptError, UsageError
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.skill_folder import LONGEST_TEXT, MOST_BYTES, read_companions, write_companions
-from skillopt_cli.store.files import replace_folder
+from skillopt_cli.store.atomic_files import replace_folder
 
 TEXT = "---\nname: x\n---\n# A\n"
 

@@ -17,7 +17,7 @@ from skillopt_cli.reports.arms import arms_document, task_rows
 from skillopt_cli.reports.task_lint import lint_document
 from skillopt_cli.runlog.pruning import pruned_document
 from skillopt_cli.runlog.run_log import RunLog
-from skillopt_cli.store.files import replace_folder, replace_text
+from skillopt_cli.store.atomic_files import replace_folder, replace_text
 
 
 async def measure_plan(

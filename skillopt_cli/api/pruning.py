@@ -16,7 +16,7 @@ from skillopt_cli.compose.run_folder import new_folder, run_of
 from skillopt_cli.compose.seed_skill import read_skill
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.reports.diff.named_skill import skill_path
-from skillopt_cli.store.files import check_vacant
+from skillopt_cli.store.atomic_files import check_vacant
 
 EXAMPLE = "skillopt prune FILE searchqa"
 

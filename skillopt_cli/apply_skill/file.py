@@ -16,7 +16,7 @@ from skillopt_cli.core.front_matter import agent_metadata
 from skillopt_cli.core.skill import FRONT_MATTER, SkillDocument
 from skillopt_cli.safe_files import open_regular, read_regular
 from skillopt_cli.skill_folder import MOST_BYTES, read_skill_text
-from skillopt_cli.store.files import replace_text
+from skillopt_cli.store.atomic_files import replace_text
 
 _BACKUP = re.compile(r"\.(\d{8}T\d{6}Z)(?:-(\d+))?(?:\.([0-9a-f]{12}))?\.bak\Z")
 """What follows a file's name in that of its backup: moment, number within it, and the digest of

@@ -24,7 +24,7 @@ from skillopt_cli.core.companion_files import SKILL_FILE
 from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.safe_files import open_regular, read_regular
 from skillopt_cli.skill_folder import make_executable
-from skillopt_cli.store.files import replace_text
+from skillopt_cli.store.atomic_files import replace_text
 
 _ADDED = re.compile(r"(.+)\.(\d{8}T\d{6}Z)\.added")
 """Beside a file that was added: the digest of what was written, and how many folders were made."""

@@ -17,7 +17,7 @@ from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.importer import import_config
 from skillopt_cli.plugins import BACKENDS, BENCHMARKS, load_benchmark, names
-from skillopt_cli.store.files import check_vacant
+from skillopt_cli.store.atomic_files import check_vacant
 
 app = typer.Typer(help="Settings and where they come from.", no_args_is_help=True)
 

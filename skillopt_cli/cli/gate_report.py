@@ -36,7 +36,7 @@ from skillopt_cli.reports.run.subject import (
 from skillopt_cli.reports.terminal import as_rich
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.runlog.text.verdict import verdict_document
-from skillopt_cli.store.files import check_vacant
+from skillopt_cli.store.atomic_files import check_vacant
 
 
 class Format(StrEnum):

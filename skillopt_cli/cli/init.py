@@ -29,7 +29,7 @@ from skillopt_cli.config.scalars import dump_yaml
 from skillopt_cli.core.companion_files import SKILL_FILE
 from skillopt_cli.core.errors import DataError, Interrupted, Undetermined, UsageError
 from skillopt_cli.plugins import OWN_TASKS
-from skillopt_cli.store.files import replace_text
+from skillopt_cli.store.atomic_files import replace_text
 from skillopt_cli.store.layout import CONFIG
 
 _QUESTIONS = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from skillopt_cli.store.files import replace_bytes, replace_text
+from skillopt_cli.store.atomic_files import replace_bytes, replace_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

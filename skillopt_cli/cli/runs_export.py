@@ -18,7 +18,7 @@ from skillopt_cli.reports.export.table import WRITERS
 from skillopt_cli.reports.export.tables import TABLES
 from skillopt_cli.reports.export.tasks import exported_tasks
 from skillopt_cli.runlog.run_log import read_view
-from skillopt_cli.store.files import check_vacant, replace_folder
+from skillopt_cli.store.atomic_files import check_vacant, replace_folder
 from skillopt_cli.store.layout import target_folders
 
 

@@ -38,7 +38,7 @@ from skillopt_cli.reports.terminal import as_rich
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.runlog.text.format import count, pair
 from skillopt_cli.runlog.view import RunView
-from skillopt_cli.store.files import replace_text
+from skillopt_cli.store.atomic_files import replace_text
 from skillopt_cli.store.layout import CONFIG
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.sweeps.budget import SweepBudget

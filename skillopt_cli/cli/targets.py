@@ -36,7 +36,7 @@ from skillopt_cli.reports.arms import matrix_document
 from skillopt_cli.reports.terminal import matrix_table
 from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.runlog.view import RunView
-from skillopt_cli.store.files import replace_text
+from skillopt_cli.store.atomic_files import replace_text
 from skillopt_cli.store.layout import EVALUATION
 from skillopt_cli.sweeps.budget import used_by
 

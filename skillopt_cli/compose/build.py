@@ -58,8 +58,9 @@ from skillopt_cli.runlog.view import RunView
 from skillopt_cli.runlog.writers import HistoryWriter, SnapshotWriter, SummaryWriter
 from skillopt_cli.stages import Run
 from skillopt_cli.stages.overlap import Overlap
+from skillopt_cli.store.atomic_files import clear_drafts
 from skillopt_cli.store.entries import open_entries
-from skillopt_cli.store.files import FileStore, clear_drafts
+from skillopt_cli.store.files import FileStore
 from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.layout import JOURNAL
 from skillopt_cli.store.lock import lock_run

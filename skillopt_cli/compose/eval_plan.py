@@ -15,7 +15,7 @@ from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Split
 from skillopt_cli.safe_files import read_regular
-from skillopt_cli.store.files import replace_folder, replace_text
+from skillopt_cli.store.atomic_files import replace_folder, replace_text
 from skillopt_cli.store.layout import EVAL_PLAN, EVALUATION
 
 _ARMS = "arms"

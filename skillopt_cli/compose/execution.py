@@ -23,7 +23,7 @@ from skillopt_cli.engine.session import Session
 from skillopt_cli.plugins import at_fault
 from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.runlog.summary import summarise
-from skillopt_cli.store.files import replace_text
+from skillopt_cli.store.atomic_files import replace_text
 from skillopt_cli.store.layout import CRASH, EVENTS
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from skillopt_cli.runlog.view import RunView
 from skillopt_cli.safe_files import read_regular
 from skillopt_cli.stages import Run
 from skillopt_cli.stages.skill_files import PROMPT as SKILL_FILES
+from skillopt_cli.store.atomic_files import replace_text
 from skillopt_cli.store.codec import UPGRADE
-from skillopt_cli.store.files import replace_text
 from skillopt_cli.store.layout import CONFIG, MANIFEST, SOURCES
 
 SCHEMA = 1

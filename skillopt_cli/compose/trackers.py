@@ -21,11 +21,11 @@ from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.permissions import FOLDER_MODES
 from skillopt_cli.plugins import load_tracker
 from skillopt_cli.ports import Closing, Emit, Point, TrackedRun, TrackerSpec
-from skillopt_cli.runlog.writers import HISTORY, SUMMARY
+from skillopt_cli.runlog.writers import HISTORY
 from skillopt_cli.safe_files import read_regular
 from skillopt_cli.store.files import FileStore
 from skillopt_cli.store.journal import MEMORY, Journal
-from skillopt_cli.store.layout import CONFIG
+from skillopt_cli.store.layout import CONFIG, SUMMARY
 from skillopt_cli.trackers import worker
 from skillopt_cli.trackers.client import TrackerClient
 from skillopt_cli.trackers.metrics import MetricsProjection, numbers

@@ -18,9 +18,9 @@ from skillopt_cli.core.errors import DataError
 from skillopt_cli.runlog.split_looks import SplitLooks
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.safe_files import open_regular
-from skillopt_cli.store.event_log import last_line
-from skillopt_cli.store.files import replace_bytes
+from skillopt_cli.store.atomic_files import replace_bytes
 from skillopt_cli.store.layout import EVENTS, SNAPSHOT
+from skillopt_cli.store.log_lines import last_line
 
 FACTS = 100_000
 """Facts after which a new snapshot is due: about three seconds of folding."""

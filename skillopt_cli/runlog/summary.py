@@ -17,8 +17,7 @@ from skillopt_cli.runlog.text.header import start_notes
 from skillopt_cli.runlog.text.verdict import majority_document, verdict_document
 from skillopt_cli.runlog.verdict import why_no_change, why_not_better
 from skillopt_cli.runlog.view import RunView
-
-SCHEMA = 1
+from skillopt_cli.store.layout import SUMMARY_SCHEMA
 
 Status = Literal["running", "finished", "stopped_early", "budget", "interrupted", "failed"]
 
@@ -49,7 +48,7 @@ def summarise(view: RunView, *, expect: bool = True) -> Document:
     """
     expected = expected_best(view) if expect else None
     return {
-        "schema": SCHEMA,
+        "schema": SUMMARY_SCHEMA,
         **_identity(view),
         "notes": list(start_notes(view.run)) if view.run else [],
         **_ending(view),

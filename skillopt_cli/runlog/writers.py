@@ -12,10 +12,10 @@ from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.runlog.snapshot import FACTS, write_snapshot
 from skillopt_cli.runlog.summary import summarise
 from skillopt_cli.runlog.view import RunView
-from skillopt_cli.store.files import replace_text
+from skillopt_cli.store.atomic_files import replace_text
+from skillopt_cli.store.layout import SUMMARY
 
 HISTORY = "history.json"
-SUMMARY = "summary.json"
 
 
 class HistoryWriter:

@@ -14,7 +14,7 @@ from skillopt_cli.config.section import is_address
 from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.permissions import adopt, closed_mode, make_folder
 from skillopt_cli.safe_files import read_regular
-from skillopt_cli.store.files import replace_bytes
+from skillopt_cli.store.atomic_files import replace_bytes
 from skillopt_cli.store.layout import ENTRIES
 from skillopt_cli.store.shared_cache import Entries
 

@@ -13,12 +13,11 @@ from skillopt_cli.core.events import Stamped
 from skillopt_cli.safe_files import open_regular
 from skillopt_cli.store import codec
 from skillopt_cli.store.layout import EVENTS
+from skillopt_cli.store.log_lines import LONGEST_LINE, read_line, too_long
 
-LONGEST_LINE = 1 << 26
-"""Bytes of a line of the log, many times those of the largest fact."""
 MOST = 1 << 14
 """Bytes of facts that one `LogTail.read` returns, about."""
-_BLOCK, _TAIL_BLOCK = 1 << 24, 1 << 16
+_BLOCK = 1 << 24
 
 
 class LogTail:
@@ -135,19 +134,7 @@ def _blocks(path: Path, log: BinaryIO) -> Iterator[tuple[int, bytes]]:
             yield begins, complete + line_end
             begins += len(complete) + 1
         elif len(rest) > LONGEST_LINE:
-            raise _too_long(path, f"the line at byte {begins}")
-
-
-def read_line(path: Path, number: int, log: BinaryIO) -> bytes:
-    """The next line of a log; empty at its end and for a line that is not complete yet.
-
-    Raises:
-        DataError: it is longer than any fact.
-    """
-    line = log.readline(LONGEST_LINE)
-    if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-        raise _too_long(path, f"line {number}")
-    return line if line.endswith(b"\n") else b""
+            raise too_long(path, f"the line at byte {begins}")
 
 
 def read_fact(path: Path, where: str, line: bytes) -> Stamped:
@@ -166,47 +153,3 @@ def read_fact(path: Path, where: str, line: bytes) -> Stamped:
             f"{where} of {path} is not a fact",
             "remove that line, or restore the file from a copy",
         ) from error
-
-
-def _too_long(path: Path, where: str) -> DataError:
-    return DataError(
-        f"{where} of {path} is longer than any fact: it has {LONGEST_LINE:,} bytes or more",
-        "remove that line, or restore the file from a copy",
-    )
-
-
-def end_of_lines(path: Path) -> int:
-    """Number of bytes up to and including the last line end."""
-    with open_regular(path) as file:
-        at = file.seek(0, os.SEEK_END)
-        while at > 0:
-            start = max(at - _TAIL_BLOCK, 0)
-            file.seek(start)
-            cut = file.read(at - start).rfind(b"\n")
-            if cut >= 0:
-                return start + cut + 1
-            at = start
-    return 0
-
-
-def last_line(path: Path, end: int | None = None) -> bytes:
-    """The last complete line, empty when there is none.
-
-    Args:
-        end: bytes of the log to look at, all of them unless given.
-    """
-    try:
-        end = end_of_lines(path) if end is None else end
-    except FileNotFoundError:
-        return b""
-    block = _TAIL_BLOCK
-    with open_regular(path) as file:
-        while True:
-            start = max(end - block, 0)
-            file.seek(start)
-            lines = file.read(end - start).split(b"\n")
-            if len(lines) > 2 or start == 0:
-                return lines[-2] if len(lines) > 1 else b""
-            if block > LONGEST_LINE:
-                raise _too_long(path, "the last line")
-            block *= 2

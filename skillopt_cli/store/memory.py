@@ -10,7 +10,7 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import ChatReply, Task
 from skillopt_cli.ports import Stored
-from skillopt_cli.store.files import inner_path
+from skillopt_cli.store.atomic_files import inner_path
 
 
 class MemoryStore:

@@ -11,9 +11,10 @@ from skillopt_cli.core.ledger import Spent
 from skillopt_cli.core.statistics import detectable_gain
 from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.reports.run.cost import money_cell
-from skillopt_cli.runlog.summary import SCHEMA, summarise
+from skillopt_cli.runlog.summary import summarise
 from skillopt_cli.runlog.text.format import change, count, one_line, pair, plain_words, score
 from skillopt_cli.runlog.text.spend import spend_words
+from skillopt_cli.store.layout import SUMMARY_SCHEMA
 from skillopt_cli.sweeps.budget import SweepBudget
 from skillopt_cli.sweeps.grid import Axis, SweepGrid
 from skillopt_cli.sweeps.results import (
@@ -61,7 +62,7 @@ def sweep_document(
     """
     placed = zip(found.places, found.combinations, strict=True)
     return {
-        "schema": SCHEMA,
+        "schema": SUMMARY_SCHEMA,
         "name": grid.name,
         "exit_code": exit_code,
         "interrupted": found.outcome.interrupted,

@@ -13,7 +13,7 @@ from skillopt_cli.core.errors import TrackerFailed
 from skillopt_cli.core.events import Stamped
 from skillopt_cli.ports import Closing, Point, TrackedRun
 from skillopt_cli.safe_files import read_regular
-from skillopt_cli.store.files import replace_text
+from skillopt_cli.store.atomic_files import replace_text
 from skillopt_cli.trackers.metrics import MetricsProjection
 from skillopt_cli.trackers.worker import TrackerProcess
 

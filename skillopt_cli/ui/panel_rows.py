@@ -11,9 +11,10 @@ from rich.text import Text
 from skillopt_cli.core.edits import state_words
 from skillopt_cli.core.events import OUTAGE
 from skillopt_cli.runlog.parts import StepView
+from skillopt_cli.runlog.text.edit import edit_words
 from skillopt_cli.runlog.text.ending import test_label, test_words, trouble_words
 from skillopt_cli.runlog.text.epoch import guidance_words, slow_words, whole
-from skillopt_cli.runlog.text.format import edit_words, one_line
+from skillopt_cli.runlog.text.format import one_line
 from skillopt_cli.runlog.text.gate import gate_parts
 from skillopt_cli.runlog.text.limits import cap_words, pace_place, slowed, speed_words
 from skillopt_cli.runlog.text.spend import role_words

@@ -23,15 +23,9 @@ from starlette.responses import HTMLResponse, Response
 from skillopt_cli import __version__
 from skillopt_cli.reports.run.html import drawing
 from skillopt_cli.runlog.text.action import action_words
+from skillopt_cli.runlog.text.edit import edit_words
 from skillopt_cli.runlog.text.epoch import guidance_fate, guidance_outcome
-from skillopt_cli.runlog.text.format import (
-    count,
-    duration,
-    edit_words,
-    one_line,
-    plain_words,
-    score,
-)
+from skillopt_cli.runlog.text.format import count, duration, one_line, plain_words, score
 from skillopt_cli.web.paths import Outputs, RunName
 from skillopt_cli.web.runs import Runs
 from skillopt_cli.web.security import Access

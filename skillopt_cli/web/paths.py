@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from skillopt_cli.store.files import inner_path
+from skillopt_cli.store.atomic_files import inner_path
 from skillopt_cli.store.layout import CONFIG
 
 

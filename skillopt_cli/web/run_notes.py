@@ -9,7 +9,7 @@ from pathlib import Path
 
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.safe_files import read_regular
-from skillopt_cli.store.files import replace_text
+from skillopt_cli.store.atomic_files import replace_text
 
 NOTES = "notes.json"
 """Its name; no other part of the program reads or writes it."""

@@ -94,6 +94,16 @@ LISTING_RUNS = {
     "skillopt_cli.store",
     "skillopt_cli.store.layout",
 }
+OF_AN_ENDED_RUN = {
+    f"skillopt_cli.{name}"
+    for name in (
+        *("cli.output", "permissions", "safe_files", "skill_folder", "ui", "ui.fitted_table"),
+        *("core.companion_files", "core.control_characters", "core.formatting"),
+        *("runlog", "runlog.text", "runlog.text.format", "runlog.text.run_list"),
+        *("store.atomic_files", "store.log_lines"),
+    )
+} | {"rich", "markdown_it", "mdurl", "pygments"}
+"""What a list reads and prints the summary of a run with."""
 TRAINING = {
     "annotated_doc",
     "annotated_types",
@@ -163,6 +173,17 @@ def test_no_module_is_imported_before_it_is_needed(
     done = python("-c", LOADED, *arguments, folder=tmp_path)
     assert done.returncode == 0
     assert set(done.stderr.splitlines()[-1].split()) == modules
+
+
+def test_a_list_of_runs_that_ended_reads_no_log(tmp_path: Path) -> None:
+    settings = ("--preset", "tiny", "--display", "none", *OFFLINE)
+    assert (
+        python("-m", "skillopt_cli", "train", "searchqa", *settings, folder=tmp_path).returncode
+        == 0
+    )
+    done = python("-c", LOADED, "runs", "list", folder=tmp_path)
+    assert "finished" in done.stdout
+    assert set(done.stderr.splitlines()[-1].split()) <= LISTING_RUNS | OF_AN_ENDED_RUN
 
 
 def first_call(called: str, *arguments: str, folder: Path) -> tuple[set[str], set[str]]:

@@ -7,15 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt_cli.core.edits import Edit
-from skillopt_cli.runlog.text.format import (
-    cut_rate,
-    duration,
-    edit_words,
-    one_line,
-    out_of,
-    pair,
-    shorten,
-)
+from skillopt_cli.runlog.text.edit import edit_words
+from skillopt_cli.runlog.text.format import cut_rate, duration, one_line, out_of, pair, shorten
 
 
 @pytest.mark.parametrize(

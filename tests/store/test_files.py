@@ -14,9 +14,10 @@ from store_samples import AWKWARD, REPLY, TASK, broken, fact, scored, state
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import Degraded, Stamped
 from skillopt_cli.ports import Store
-from skillopt_cli.store import codec, event_log
+from skillopt_cli.store import codec, log_lines
+from skillopt_cli.store.atomic_files import clear_drafts, replace_text
 from skillopt_cli.store.event_log import LogTail
-from skillopt_cli.store.files import FileStore, clear_drafts, replace_text
+from skillopt_cli.store.files import FileStore
 from skillopt_cli.store.journal import Journal
 from skillopt_cli.store.memory import MemoryStore
 
@@ -175,7 +176,7 @@ class TestDamage:
             file.truncate(1 << 30)  # a hole, which takes no room
             file.seek(0, os.SEEK_END)
             file.write(last)
-        monkeypatch.setattr(event_log, "LONGEST_LINE", 1 << 18)
+        monkeypatch.setattr(log_lines, "LONGEST_LINE", 1 << 18)
         where = r"line 2 of .*events\.jsonl is longer than any fact"
         tail = LogTail(store.folder)
         tracemalloc.start()

@@ -16,7 +16,7 @@ from skillopt_cli.core.verification import trials_by_edit
 from skillopt_cli.reports.diff.lines import lines_of, matched
 from skillopt_cli.reports.diff.named_skill import NamedSkill
 from skillopt_cli.reports.diff.skill_file import SkillFile
-from skillopt_cli.runlog.text.format import edit_words
+from skillopt_cli.runlog.text.edit import edit_words
 from skillopt_cli.safe_files import read_regular
 
 _EDIT_LIMIT = 72

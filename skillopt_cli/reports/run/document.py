@@ -18,10 +18,11 @@ from skillopt_cli.reports.run.subject import Difference, Subject
 from skillopt_cli.runlog.costs import Document, by_stage, spend_document
 from skillopt_cli.runlog.history import rounded, step_record
 from skillopt_cli.runlog.parts import EpochView, StepView
-from skillopt_cli.runlog.summary import SCHEMA, coverage, summarise
+from skillopt_cli.runlog.summary import coverage, summarise
 from skillopt_cli.runlog.text.epoch import epoch_document
 from skillopt_cli.runlog.text.spend import less
 from skillopt_cli.runlog.view import RunView
+from skillopt_cli.store.layout import SUMMARY_SCHEMA
 
 BEST_NOTE = (
     "the best gate score was selected on the selection tasks, so it overestimates;"
@@ -42,7 +43,7 @@ def report_document(runs: Sequence[Subject], differences: Sequence[Difference] =
     """
     labels = [run.label for run in runs]
     return {
-        "schema": SCHEMA,
+        "schema": SUMMARY_SCHEMA,
         "runs": [_run(run) for run in runs],
         "paired": paired_document(runs, test_kind(runs)) if len(runs) > 1 else [],
         "differences": {d.key: dict(zip(labels, d.values, strict=True)) for d in differences},

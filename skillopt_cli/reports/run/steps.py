@@ -10,16 +10,9 @@ from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.reports.page import Block, Heading, Line, Quote
 from skillopt_cli.runlog.parts import EpochView, StepView
 from skillopt_cli.runlog.text.action import action_words
+from skillopt_cli.runlog.text.edit import edit_words
 from skillopt_cli.runlog.text.epoch import compared_words, slow_words
-from skillopt_cli.runlog.text.format import (
-    UNKNOWN,
-    count,
-    cut_rate,
-    edit_words,
-    one_line,
-    out_of,
-    score,
-)
+from skillopt_cli.runlog.text.format import UNKNOWN, count, cut_rate, one_line, out_of, score
 from skillopt_cli.runlog.text.gate import early_words, gate_line
 from skillopt_cli.runlog.text.spend import spend_words
 from skillopt_cli.runlog.text.step import (

@@ -8,9 +8,11 @@ from skillopt_cli.control.commands import ControlReply
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.runlog.event_groups import ControlFact
-from skillopt_cli.runlog.summary import SCHEMA, status
-from skillopt_cli.runlog.text.format import edit_words, one_line, plain_words
+from skillopt_cli.runlog.summary import status
+from skillopt_cli.runlog.text.edit import edit_words
+from skillopt_cli.runlog.text.format import one_line, plain_words
 from skillopt_cli.runlog.view import RunView
+from skillopt_cli.store.layout import SUMMARY_SCHEMA
 
 
 def control_lines(event: ControlFact) -> tuple[str, ...]:
@@ -60,7 +62,7 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
     vetoed = {veto.number: veto.reason for veto in steering.vetoes_of(view.at)} if edits else {}
     limits = view.run.limits if view.run else None
     return {
-        "schema": SCHEMA,
+        "schema": SUMMARY_SCHEMA,
         "run_id": view.run.run_id if view.run else None,
         "status": state,
         "pid": live.pid if live else None,

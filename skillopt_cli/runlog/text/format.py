@@ -1,23 +1,13 @@
-"""How numbers, edits and foreign text are said in one line, the same in every display."""
+"""How numbers and foreign text are said in one line, the same in every display."""
 
 from __future__ import annotations
 
 import math
 
-from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit
 from skillopt_cli.core.formatting import count as count
 
 UNKNOWN = "unknown"
 SEED = "the seed skill"
-
-_VERBS = {
-    "append": "add",
-    "insert_after": "insert",
-    "replace": "replace",
-    "delete": "delete",
-    SUGGEST: "suggest",
-    REWRITE: "rewrite as",
-}
 
 
 def one_line(text: str) -> str:
@@ -107,15 +97,3 @@ def dollars(usd: float) -> str:
         return f"${usd:,.2f}"
     whole, cents = f"{usd:.{2 - math.floor(math.log10(usd))}f}".split(".")
     return f"${whole}.{cents.rstrip('0').ljust(2, '0')}"
-
-
-def edit_words(edit: Edit, limit: int = 60) -> str:
-    """An edit in words; each of its texts takes at most `limit` characters."""
-    place = f" in {shorten(edit.file, limit)}" if edit.file else ""
-    verb = _VERBS.get(edit.op, one_line(edit.op) or "(no operation)")
-    content, target = (f'"{shorten(text, limit)}"' for text in (edit.content, edit.target))
-    if edit.op == "insert_after":
-        return f"{verb} {content} after {target}{place}"
-    if edit.op == "replace":
-        return f"{verb} {target} with {content}{place}"
-    return f"{verb} {target if edit.op == 'delete' else content}{place}"

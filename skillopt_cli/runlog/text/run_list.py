@@ -6,18 +6,16 @@ import json
 from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.runlog.costs import Document
-from skillopt_cli.runlog.run_log import read_view
-from skillopt_cli.runlog.summary import SCHEMA, summarise
 from skillopt_cli.runlog.text.format import out_of, result_name, score
-from skillopt_cli.runlog.view import RunView
-from skillopt_cli.runlog.writers import SUMMARY
 from skillopt_cli.safe_files import read_regular
-from skillopt_cli.store.event_log import last_line, read_fact
-from skillopt_cli.store.layout import EVENTS, target_folders
+from skillopt_cli.store.layout import EVENTS, SUMMARY, SUMMARY_SCHEMA, target_folders
+from skillopt_cli.store.log_lines import last_line
+
+if TYPE_CHECKING:
+    from skillopt_cli.runlog.view import RunView
 
 _SHOWN = (
     "run_id",
@@ -65,16 +63,21 @@ def read_row(folder: Path) -> Row:
         if (folder / SUMMARY).stat().st_mtime_ns >= log.stat().st_mtime_ns:
             document = json.loads(read_regular(folder / SUMMARY, LARGEST_SUMMARY))
             if document["planned_steps"] and document["status"] != "running":
-                last = read_fact(log, "the last line", last_line(log))
-                return _entries(folder, document) | {"updated": last.time}
+                updated = float(json.loads(last_line(log))["time"])
+                return _entries(folder, document) | {"updated": updated}
     # A summary of another version may lack anything, and the log tells what is wrong with itself.
     except (OSError, ValueError, LookupError, TypeError, DataError):
         pass
+    # Imported for a run that has not ended: reading a log takes more than the rest of a list.
+    from skillopt_cli.runlog.run_log import read_view
+
     return run_row(folder, read_view(folder))
 
 
 def run_row(folder: Path, view: RunView) -> Row:
     """The entries of a run whose log adds up to `view`; names and numbers as in `summary.json`."""
+    from skillopt_cli.runlog.summary import summarise
+
     row = _entries(folder, summarise(view, expect=False)) | {"updated": view.time or None}
     if not view.total_steps:
         row["evaluated"] = [
@@ -90,7 +93,7 @@ def run_row(folder: Path, view: RunView) -> Row:
     return row
 
 
-def _entries(folder: Path, document: Document) -> Row:
+def _entries(folder: Path, document: Row) -> Row:
     run = folder.parent if target_folders(folder.parent) else folder
     name = folder.relative_to(run.parent).as_posix()
     shown = {key: document[key] for key in _SHOWN}
@@ -109,7 +112,7 @@ def in_order(rows: list[Row], key: str) -> list[Row]:
 
 def _empty(folder: Path) -> Row:
     return {
-        "schema": SCHEMA,
+        "schema": SUMMARY_SCHEMA,
         "folder": str(folder),
         "updated": None,
         "evaluated": [],

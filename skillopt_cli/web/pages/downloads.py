@@ -27,7 +27,7 @@ from skillopt_cli.reports.run.html import as_html
 from skillopt_cli.reports.run.run_report import run_report
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.reports.split_ledger import split_ledger
-from skillopt_cli.store.files import replace_folder
+from skillopt_cli.store.atomic_files import replace_folder
 from skillopt_cli.web.context import Page, WebContext, run_name
 from skillopt_cli.web.pages.overview import evaluation
 from skillopt_cli.web.pages.reading import reading_page
