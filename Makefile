@@ -11,6 +11,9 @@ COMPILE := $(BIN)/uv pip compile --quiet --no-config --universal --python-versio
 	--no-annotate --custom-compile-command 'make lock' --default-index https://pypi.org/simple \
 	$(if $(UPGRADE),--upgrade) pyproject.toml
 
+# The program is started hundreds of times by the tests: its modules are compiled once, not each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help install demo fmt lint types test test-all test-slow docs snap bench bench-learner lock build check clean
 
