@@ -35,7 +35,9 @@ RUN_ID = "run_id"
 BENCHMARK = "benchmark"
 OWN_FILE = "own file"
 """In the place of a benchmark's name: a file of own tasks. No plug-in has a name with a space."""
-OWN_FIELDS = ("env.data_path", "env.answer_key", "env.prompt_key", "env.scorer")
+OWN_FIELDS = (
+    *("env.data_path", "env.answer_key", "env.prompt_key", "env.context_key", "env.scorer"),
+)
 """The settings beside the field of the benchmark: the file of own tasks, and how it is read."""
 SOURCE = "the form"
 """Where what was typed comes from."""
@@ -70,6 +72,7 @@ TITLES: Mapping[str, str] = {
     "env.data_path": "Task file",
     "env.answer_key": "Answer column",
     "env.prompt_key": "Prompt column",
+    "env.context_key": "Context column",
 }
 """Labels of settings whose key is no plain name."""
 _KEY = re.compile(r"[a-z_]+(?:\.[a-z0-9_]+)+\Z")

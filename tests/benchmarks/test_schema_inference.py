@@ -285,18 +285,37 @@ def test_an_id_is_neither_task_text_nor_answer_and_a_setting_names_another(tmp_p
     assert "no column `c_id`" in asked(tmp_path, columns, id_key="c_id").message
 
 
+def test_a_column_that_a_setting_names_is_shown_with_each_task(tmp_path: Path) -> None:
+    titles = [f"The order of the customer with number {n}" for n in range(12)]
+    columns = {"title": titles, "body": bodies(12), "queue": ["a", "b"] * 6, "context": ["x"] * 12}
+    path = table(tmp_path, columns)
+    found = inferred(path, answer_key="queue", context_key="title")
+    assert found["prompt_key"] == "body"
+    assert SPEC.infer is not None
+    options = {"answer_key": "queue", "context_key": "title"}
+    stated = SPEC.infer(BenchmarkRequest(data_path=path, options=options)).unused
+    assert stated == "not used: context"
+    ratio = found.pop("split_ratio")
+    opened = SPEC.open(
+        BenchmarkRequest(data_path=path, split_ratio=ratio, options={**options, **found})
+    )
+    tasks = [task for split in SPLITS for task in opened.tasks(split)]
+    assert {task.data["context"] for task in tasks} == set(titles)
+    assert "no column `titel`" in asked(tmp_path, columns, context_key="titel").message
+
+
 @pytest.mark.parametrize(
     ("more", "unused"),
     [
         ([], ""),
         (["context", "kind"], ""),
-        (["subject"], "subject (a column named `context` is shown with each task)"),
+        (["subject"], "subject (`env.context_key=subject` shows it with each task)"),
         (["subject", "context"], "subject"),
-        (["question", "priority", "row"], "question, priority, row (a column named `context`"),
-        ([f"c{n}" for n in range(9)], "c0, c1, c2, c3, c4, c5, c6, c7, ... (9 in all) (a column"),
-        (["pattern"], "pattern (a column named `context` is shown with each task)"),
-        (["answer"], "answer (a column"),
-        (["customer_id"], "customer_id (a column"),
+        (["row", "question", "priority"], "row, question, priority (`env.context_key=question`"),
+        ([f"c{n}" for n in range(9)], "c0, c1, c2, c3, c4, c5, c6, c7, ... (9 in all) (`env."),
+        (["pattern"], "pattern"),
+        (["answer"], "answer (`env.context_key=answer`"),
+        (["customer_id"], "customer_id"),
     ],
 )
 def test_columns_that_are_not_used_are_stated(tmp_path: Path, more: list[str], unused: str) -> None:

@@ -186,7 +186,7 @@ def test_every_command_states_what_of_the_tasks_is_not_used(command: tuple[str, 
     Path("more.jsonl").write_text(
         "\n".join(json.dumps({**line, "subject": "Boxes"}) for line in lines), encoding="utf-8"
     )
-    stated = "not used: subject (a field named `context` is shown with each task)"
+    stated = "not used: subject (`--context-key subject` shows it with each task)"
     given = ("--answer-key", "verdict", "--prompt-key", "text")
     ended = skillopt(*command, "more.jsonl", *given)
     assert ended.code == 0, ended.err
@@ -203,7 +203,9 @@ def test_what_is_not_used_is_stated_where_nothing_is_inferred_as_well() -> None:
     )
     options = ("--scorer", "exact", "--set", "env.split_ratio=2:1:1", "--set")
     ended = skillopt("data", "check", "c.jsonl", *options, "env.seed_skill=Answer.")
-    assert ended.err.startswith("Not used: subject (a field named `context` is shown")
+    assert ended.err.startswith("Not used: subject (`--context-key subject` shows it")
+    shown = skillopt("data", "check", "c.jsonl", "--context-key", "subject", "--scorer", "exact")
+    assert "ot used" not in shown.err
 
 
 def test_nothing_is_inferred_where_the_benchmark_is_named() -> None:

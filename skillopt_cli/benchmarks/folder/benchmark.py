@@ -69,8 +69,9 @@ class FolderBenchmark(TextBenchmark[FolderOptions]):
         prompt_key = options.prompt_key or only_key(record, PROMPT_KEYS, "prompt_key")
         shown_as = "question" if prompt_key == "question" else "prompt"
         data: dict[str, Any] = {shown_as: record.text(prompt_key)}
-        if record.data.get("context") is not None:
-            data["context"] = record.text("context", blank=True)
+        context_key = options.context_key or "context"
+        if record.data.get(context_key) is not None:
+            data["context"] = record.text(context_key, blank=True)
         if record.data.get("choices") is not None:
             data["choices"] = record.texts("choices")
         data["answers"] = references(record, options)

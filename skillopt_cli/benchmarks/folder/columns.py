@@ -150,7 +150,8 @@ def answer_column(columns: Columns, options: FolderOptions) -> Choice:
         return Choice(options.answer_key)
     if own := [name for name in ANSWER_KEYS if name in columns.by_name]:
         return _only(columns, own, "answer", "answer_key", "")
-    free = [name for name in columns.free if name not in (*PROMPT_KEYS, options.prompt_key)]
+    taken = (*PROMPT_KEYS, options.prompt_key, options.context_key)
+    free = [name for name in columns.free if name not in taken]
     if "pattern" in columns.by_name and options.scorer in ("regex", "exact"):
         return Choice("")
     if likely := [name for name in free if name.casefold() in ANSWER_NAMES]:
@@ -175,7 +176,8 @@ def prompt_column(columns: Columns, options: FolderOptions, answer: str) -> Choi
         return Choice(options.prompt_key)
     if own := [name for name in PROMPT_KEYS if name in columns.by_name]:
         return _only(columns, own, "task text", "prompt_key", "")
-    free = [name for name in columns.free if name != answer and columns.by_name[name].is_text]
+    taken = (answer, options.context_key)
+    free = [n for n in columns.free if n not in taken and columns.by_name[n].is_text]
     likely = _likely_prompts(columns, free)
     if len(likely) == 1:
         return Choice(likely[0], "the only text" if len(free) == 1 else "the only long text")
@@ -202,15 +204,34 @@ def id_column(columns: Columns, options: FolderOptions, taken: Iterable[str]) ->
     return Choice("")
 
 
-def unused_words(columns: Columns, used: Iterable[str]) -> str:
-    """What is not used, with how the text of a column gets into a task; "" where all are used."""
+def context_column(columns: Columns, options: FolderOptions) -> str:
+    """The column of the texts that are shown with the tasks; "" where there is none.
+
+    Raises:
+        ConfigError: the option names none.
+    """
+    if options.context_key:
+        columns.check(options.context_key, "context_key")
+    named = options.context_key or "context"
+    return named if named in columns.by_name else ""
+
+
+def unused_words(columns: Columns, used: Iterable[str], context: str) -> str:
+    """What is not used, with how one of it is shown with the tasks; "" where all are used.
+
+    Args:
+        context: the column that is shown with the tasks, if there is one.
+    """
     unused = [name for name in columns.by_name if name not in used]
     if not unused:
         return ""
     more = f", ... ({len(unused)} in all)" if len(unused) > _NAMED else ""
-    hint = f" (a {columns.word} named `context` is shown with each task)"
     named = ", ".join(unused[:_NAMED]) + more
-    return f"not used: {named}{'' if 'context' in columns.by_name else hint}"
+    texts = [name for name in columns.free if name in unused and columns.by_name[name].is_text]
+    if context or not texts:
+        return f"not used: {named}"
+    likely = max(texts, key=lambda name: columns.by_name[name].words)
+    return f"not used: {named} (`env.context_key={likely}` shows it with each task)"
 
 
 def _likely_prompts(columns: Columns, names: Sequence[str]) -> list[str]:

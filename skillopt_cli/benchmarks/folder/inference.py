@@ -12,6 +12,7 @@ from statistics import median
 
 from skillopt_cli.benchmarks.folder.columns import (
     answer_column,
+    context_column,
     id_column,
     prompt_column,
     read_columns,
@@ -20,7 +21,6 @@ from skillopt_cli.benchmarks.folder.columns import (
 from skillopt_cli.benchmarks.folder.options import FolderOptions
 from skillopt_cli.benchmarks.folder.tasks import (
     ANSWER_KEYS,
-    OPTIONAL_KEYS,
     PROMPT_KEYS,
     needed_cells,
     references,
@@ -67,9 +67,10 @@ def infer(request: BenchmarkRequest) -> Inference:
         return Inference()
     found: dict[str, Inferred] = {}
     columns = read_columns(records, str(request.split_dir or request.data_path))
+    context = context_column(columns, options)
     answer = answer_column(columns, options)
     prompt = prompt_column(columns, options, answer.name)
-    own_id = id_column(columns, options, (prompt.name, answer.name))
+    own_id = id_column(columns, options, (prompt.name, answer.name, context))
     for key, column, usual in (
         ("answer_key", answer, ("", *ANSWER_KEYS)),
         ("prompt_key", prompt, PROMPT_KEYS),
@@ -90,9 +91,9 @@ def infer(request: BenchmarkRequest) -> Inference:
     scorer = request.options.get("scorer") or found["scorer"].value
     if seed := _seed_skill(prompt.name, answer.name, scorer, answers, labels):
         found["seed_skill"] = seed
-    idle = {"id"} if scorer == "regex" else {"id", "pattern"}
-    used = {*OPTIONAL_KEYS} - idle | {answer.name, prompt.name, own_id.name}
-    return Inference(found, unused_words(columns, used))
+    fields = {"kind", "choices"} | ({"pattern"} if scorer == "regex" else set())
+    used = fields | {answer.name, prompt.name, context, own_id.name}
+    return Inference(found, unused_words(columns, used, context))
 
 
 def _records(request: BenchmarkRequest) -> Iterator[Record]:

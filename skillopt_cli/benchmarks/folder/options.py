@@ -34,6 +34,8 @@ class FolderOptions(BenchmarkOptions):
     """Key of the task text; empty takes prompt or question."""
     answer_key: Annotated[str, Setting(flag="--answer-key", group="data")] = ""
     """Key of the reference; empty takes answer, answers or reference."""
+    context_key: Annotated[str, Setting(flag="--context-key", group="data")] = ""
+    """Key of a text that is shown with the task, such as its subject; empty takes context."""
     id_key: str = ""
     """Key of the task's id; empty takes id, and where that is missing, one made of the content."""
     role: str = ROLE

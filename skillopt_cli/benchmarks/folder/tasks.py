@@ -23,7 +23,7 @@ def uniform(record: Record, options: FolderOptions) -> Record:
 
     Names that the options give stay.
     """
-    taken = (options.prompt_key, options.answer_key, options.id_key)
+    taken = (options.prompt_key, options.answer_key, options.context_key, options.id_key)
     data = dict(record.data)
     for name in list(data):
         known = name.strip().casefold()
