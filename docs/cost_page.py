@@ -44,14 +44,14 @@ def _table(store: Sequence[Record], ray: Sequence[Record]) -> Iterator[str]:
         ("event log", on_ray["events"]),
         ("copies for people, a file an attempt, on a disk", max(on_ray["copies"], BLOCK)),
     ):
-        yield row(what, f"{size / 1000:.1f} kB", [_bytes(n * size) for n in SIZES])
+        yield row(what, _bytes(size), [_bytes(n * size) for n in SIZES])
     for what, ms in (
         ("driver's processor, attempts on Ray", on_ray["cpu_ms"]),
         ("driver's processor, no cluster", alone["cpu_ms"]),
     ):
         yield row(what, f"{ms:.1f} ms", [_seconds(n * ms / 1000) for n in SIZES])
     memory = [large["memory"] + more * (n - million) for n in SIZES]
-    yield row("driver's memory", f"{1000 * more:.1f} kB", [_bytes(1e6 * size) for size in memory])
+    yield row("driver's memory", _bytes(1e6 * more), [_bytes(1e6 * size) for size in memory])
     for what, seconds in (
         ("taking up its log, with a snapshot", large["snapshot_read_s"]),
         ("the same without one", large["folding_s"]),
@@ -71,11 +71,14 @@ def _one_call(record: Record, where: str) -> bool:
 
 
 def _bytes(size: float) -> str:
-    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
+    for unit, name, digits in ((1e9, "GB", 1), (1e6, "MB", 0), (1e3, "kB", 1)):
+        if size >= unit:
+            return f"{size / unit:,.{digits}f} {name}"
+    return f"{size:.0f} B"
 
 
 def _seconds(seconds: float) -> str:
     for unit, name in ((_DAY, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:,.1f} {name}"
-    return f"{seconds:.1f} s"
+    return f"{seconds:.1f} s" if seconds >= 0.1 else f"{1000 * seconds:.0f} ms"

@@ -127,7 +127,7 @@ def _store(records: Sequence[Record]) -> Iterator[str]:
         ("folding the log from its start", lambda r: f"{r['folding_s']:.0f} s"),
         (
             "writing its snapshot, reading it",
-            lambda r: f"{r['snapshot_written_s']:.1f} s, {r['snapshot_read_s']:.1f} s",
+            lambda r: f"{r['snapshot_written_s']:.2f} s, {r['snapshot_read_s']:.2f} s",
         ),
         (
             "from `skillopt resume` to its first new call",
