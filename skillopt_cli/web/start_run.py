@@ -73,7 +73,7 @@ class Wrong:
         """A mistake at the field that its error names, or whose path it names."""
         open_key = [error.key] if isinstance(error, Undetermined) else []
         named = [*open_key, *keys_in(error.message), *_paths_in(error, given), *keys_in(error.hint)]
-        place = next(iter(named), given.tasks if _begins_with_tasks(error, given) else "")
+        place = next(iter(named), "")
         return cls(error, BENCHMARK if place == "env.name" else place)
 
     def shown(self, secrets: Secrets) -> Wrong:
@@ -167,16 +167,20 @@ def _planned(given: Given, context: WebContext, environment: Mapping[str, str]) 
 
 
 def _paths_in(error: SkillOptError, given: Given) -> list[str]:
-    """The settings whose value is a path that an error names, the longest path first."""
-    paths = {key: str(Path(text).absolute()) for key, text in given.settings.items()}
-    return sorted((k for k in paths if paths[k] in error.message), key=lambda k: -len(paths[k]))
+    """The settings whose path an error names, or begins with as it is given; the longest first."""
+    paths = {key: Path(in_home(text)) for key, text in given.settings.items()}
+
+    def named(key: str) -> bool:
+        whole, path = str(paths[key].absolute()), paths[key]
+        begins = error.message.startswith(str(path)) and _is_path(key, path)
+        return begins or whole in error.message
+
+    return sorted(filter(named, paths), key=lambda key: -len(str(paths[key].absolute())))
 
 
-def _begins_with_tasks(error: SkillOptError, given: Given) -> bool:
-    """Whether an error begins with the file of own tasks, which it names as a relative path."""
-    return bool(given.tasks) and error.message.startswith(
-        str(Path(in_home(given.settings[given.tasks])))
-    )
+def _is_path(key: str, value: Path) -> bool:
+    """Whether a relative value is surely a path, and no number or name."""
+    return key in TASKS or len(value.parts) > 1 or value.suffix[1:].isalpha()
 
 
 def _follows(error: SkillOptError, taken: Iterable[str]) -> bool:

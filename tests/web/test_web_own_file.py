@@ -162,6 +162,19 @@ def test_a_mistake_is_shown_beside_its_field(
     assert not ROOT.exists()
 
 
+@pytest.mark.parametrize("name", ["gap.csv", "./gap.csv", "deep/gap.csv", "/gap.csv"])
+def test_a_fault_of_another_benchmarks_file_is_shown_beside_its_field(name: str) -> None:
+    path = Path(str(Path.cwd()) + name if name.startswith("/") else name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("question,answers\nWhat is it?,a\n", encoding="utf-8")
+    given = {**TINY, "set:env.data_path": str(path)}
+    with client(ROOT) as asking:
+        answer = send(asking, "plan", **given, **{"set:env.split_ratio": "2:1:1"})
+    found = mistakes(answer.text)
+    assert set(found) == {"", "set-env-data_path"}
+    assert "gap.csv, line 2" in found["set-env-data_path"]
+
+
 def test_a_file_and_splits_at_once_are_refused_in_words_of_the_form() -> None:
     with client(ROOT) as asking:
         answer = send(asking, "plan", **{**WITH_KEY, "set:env.split_dir": "cut"})
