@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from skillopt_cli.core.companion_files import EDITABLE_WORDS
-from skillopt_cli.core.edits import CHANGED, EditState, state_words
+from skillopt_cli.core.edits import CHANGED, EditOutcome, EditState, state_words
 from skillopt_cli.core.formatting import count
 
 Cause = Literal[
@@ -149,12 +149,18 @@ def why_no_edits(counts: EditCounts) -> str:
     return _nothing_proposed(counts) if not counts.proposed else _nothing_left(counts)
 
 
-def states_words(states: Mapping[EditState, int]) -> str:
-    """How many edits ended in each state, with the remedy where a setting is in their way."""
-    words = ", ".join(
-        f"{n} {words}" for words, n in sorted((state_words(s), n) for s, n in states.items())
-    )
-    return f"{words} ({EDITABLE_WORDS})" if states.get("read_only") else words
+def outcomes_words(outcomes: Iterable[EditOutcome]) -> str:
+    """How many edits ended in each way, with the remedy where a setting is in their way."""
+    return _counted(Counter(outcome.words for outcome in outcomes))
+
+
+def _states_words(states: Mapping[EditState, int]) -> str:
+    return _counted({state_words(state): n for state, n in states.items()})
+
+
+def _counted(numbers: Mapping[str, int]) -> str:
+    words = ", ".join(f"{n} {words}" for words, n in sorted(numbers.items()))
+    return f"{words} ({EDITABLE_WORDS})" if numbers.get(state_words("read_only")) else words
 
 
 def _nothing_proposed(counts: EditCounts) -> str:
@@ -201,7 +207,7 @@ def _nothing_left(counts: EditCounts) -> str:
             made = f"{count(counts.on_tasks, 'edit')} tried on failed tasks"
             return f"{made}{untried_words(counts.untried)}, 0 kept"
         case "not_applied" if tried:
-            return f"{number} chosen, 0 applied: {states_words(tried)}"
+            return f"{number} chosen, 0 applied: {_states_words(tried)}"
         case "not_applied":
             return f"{count(counts.merged, 'edit')} merged, 0 chosen"
         case _:

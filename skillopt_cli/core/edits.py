@@ -58,6 +58,7 @@ _STATE_WORDS = {
     "no_op": "without effect",
     "over_budget": "above the learning rate",
     "read_only": "read-only",
+    "unverified": "not verified",
 }
 Identity = tuple[str, tuple[str, str, str]]
 """File and change of an edit."""
@@ -194,6 +195,13 @@ class EditOutcome:
     def changed(self) -> bool:
         """Whether the edit changed the text."""
         return self.state in CHANGED
+
+    @property
+    def words(self) -> str:
+        """The state for people; of an edit that is not verified, whether it was tried on tasks."""
+        if self.state != "unverified":
+            return state_words(self.state)
+        return "not tried" if self.trial is None else "failed verification"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from skillopt_cli.core.edit_counts import EditCounts
-from skillopt_cli.core.edits import Edit, EditOutcome, state_words
+from skillopt_cli.core.edits import Edit, EditOutcome
 from skillopt_cli.core.events import (
     ATTEMPTING,
     AppendixWritten,
@@ -308,7 +308,7 @@ class StepView:
 
         An applied edit is in the candidate. It was merely tried where that became no skill.
         """
-        return "tried" if outcome.changed and not self.accepted else state_words(outcome.state)
+        return "tried" if outcome.changed and not self.accepted else outcome.words
 
     def spent_by(self, role: Role) -> Spent:
         """What a role's calls in this step cost."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from skillopt_cli.core.edits import state_words
+from skillopt_cli.core.edit_counts import outcomes_words
 from skillopt_cli.core.events import OUTAGE
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.edit import edit_words
@@ -120,10 +119,8 @@ def _fates(step: StepView) -> Iterator[tuple[str, str, str]]:
         fate = "rejected" if step.action == "reject" else "not accepted"
         others = f" (+{len(tried) - 1} more)" if tried[1:] else ""
         yield "x", f"{fate}: {tried[0]}{others}", "red"
-    left_out = Counter(o.state for o in step.outcomes if not o.changed)
-    if left_out:
-        states = ", ".join(f"{n} {state_words(state)}" for state, n in left_out.items())
-        yield "x", f"{left_out.total()} left out: {states}", "dim"
+    if left_out := [outcome for outcome in step.outcomes if not outcome.changed]:
+        yield "x", f"{len(left_out)} left out: {outcomes_words(left_out)}", "dim"
 
 
 def epoch_rows(view: RunView, *, verbose: bool = False) -> list[Text]:

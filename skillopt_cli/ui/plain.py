@@ -14,12 +14,10 @@ Our own words are ASCII. What happens often is written rarely: retries are summe
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TextIO, assert_never
 
 from skillopt_cli.core import events as ev
-from skillopt_cli.core.edit_counts import states_words
-from skillopt_cli.core.edits import CHANGED
+from skillopt_cli.core.edit_counts import outcomes_words
 from skillopt_cli.runlog.event_groups import (
     CallFact,
     ControlFact,
@@ -44,7 +42,7 @@ from skillopt_cli.runlog.text.step import (
     appendix_words,
     barren_words,
     checked_words,
-    rate_note,
+    chosen_words,
     rate_words,
     verified_words,
 )
@@ -228,8 +226,8 @@ def _step_lines(view: RunView, event: StepFact) -> Lines:
         case ev.EditsChosen():
             if not (event.chosen or event.dropped):
                 return ()
-            left = f", {len(event.dropped)} left out" if event.dropped else ""
-            return (f"Selected {count(len(event.chosen), 'edit')} {_rate(view, event.step)}{left}",)
+            step = next((step for step in view.steps if step.number == event.step), None)
+            return (chosen_words(step, len(event.chosen), len(event.dropped)),)
         case ev.CandidateMade():
             return _outcome_lines(event)
         case ev.EditsVerified():
@@ -259,18 +257,14 @@ def _step_line(
     assert_never(event)
 
 
-def _rate(view: RunView, number: int) -> str:
-    return f"({rate_note(next((s for s in view.steps if s.number == number), None))})"
-
-
 def _outcome_lines(event: ev.CandidateMade) -> Lines:
     """What became of the chosen edits, when the candidate does not hold all of them."""
-    states = Counter(o.state for o in event.outcomes if o.state != "over_budget")
-    if set(states) <= set(CHANGED):
+    within = [outcome for outcome in event.outcomes if outcome.state != "over_budget"]
+    left_out = [outcome for outcome in within if not outcome.changed]
+    if not left_out:
         return ()
-    applied = sum(outcome.changed for outcome in event.outcomes)
-    rest = states_words({state: n for state, n in states.items() if state not in CHANGED})
-    return (f"Kept {applied} of {count(states.total(), 'edit')}: {rest}",)
+    kept = f"Kept {len(within) - len(left_out)} of {count(len(within), 'edit')}"
+    return (f"{kept}; left out: {outcomes_words(left_out)}",)
 
 
 def _result_lines(before: RunView, event: ResultFact) -> Lines:

@@ -88,7 +88,7 @@ def test_a_run_killed_after_veto_and_hint_ends_like_one_that_was_not() -> None:
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
     assert "Control: hint for step 2: Give units after numbers." in err
-    assert "Kept 3 of 4 edits: 1 vetoed" in err
+    assert "Kept 3 of 4 edits; left out: 1 vetoed" in err
 
     with at_work("killed") as (process, killed):
         steer(killed)

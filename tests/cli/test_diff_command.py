@@ -195,9 +195,9 @@ def test_an_added_line_has_the_trial_of_its_edit() -> None:
         r"step 1: add .*, it solved 1 of 1 task it was written for, broke 0", shown.out
     )
     report = skillopt("gate-report", run).out
-    assert re.search(r"Verify: \d+ edits tried on failed tasks \(\d+ attempts\), \d+ kept", report)
-    assert "unverified (it solved 0 of " in report
+    assert re.search(r"Verify: \d+ edits tried on failed tasks, \d+ kept", report)
+    assert "failed verification (it solved 0 of " in report
     (step,) = re.findall(r"(?s)\nStep 1 .*?\n\n", report)
     tried = sum(int(n) for n in re.findall(r"Verify: (\d+) edits? tried", step))
-    (chosen,) = re.findall(r"merged into \d+ edits, (\d+) chosen", step)
+    (chosen,) = re.findall(r"merged into \d+ edits, (\d+) to be verified", step)
     assert tried <= int(chosen)

@@ -201,7 +201,7 @@ def test_where_only_the_text_may_be_changed_no_file_is_asked_for_and_the_setting
     assert list(schema["$defs"]) == ["FailurePattern", "ProposedEdit"]
     setting = "`env.editable` names what may be edited"
     assert f"Note: 2 files beside SKILL.md are read-only; {setting}\n" in ended.err
-    assert f"Kept 0 of 2 edits: 2 read-only ({setting})\n" in ended.err
+    assert f"Kept 0 of 2 edits; left out: 2 read-only ({setting})\n" in ended.err
     report = json.loads((run / "steps/step_0001/edit_report.json").read_text(encoding="utf-8"))
     told = ("read_only", f"`scripts/say.py` is read-only; {setting}")
     assert [(edit["state"], edit["reason"]) for edit in report] == [told, told]

@@ -29,7 +29,7 @@ CONSTANT = 'Majority baseline: always answering "billing" scores 0.20 on the 100
 def test_an_improvement_in_words() -> None:
     assert verdict_sentence(replace(VERDICT, p_value=0.004)) == (
         "The trained skill is better than the seed: 0.79 against 0.60 on 100 test tasks"
-        " (21 fixed, 2 broken; chance alone explains this in 1 of 250 cases)."
+        " (21 fixed, 2 broken; chance alone explains such a gain in 1 of 250 cases)."
     )
     assert verdict_document(VERDICT)["sentence"] == verdict_sentence(VERDICT)
 

@@ -156,7 +156,7 @@ def test_rejected_edits_take_no_more_rows_than_accepted_ones() -> None:
     assert len(turned_down) < len(kept)
     assert turned_down == [
         '2  x rejected: add "Answer with one to three words." (+1 more)',
-        "2  x 2 left out: 1 unmatched, 1 above the learning rate",
+        "2  x 2 left out: 1 above the learning rate, 1 unmatched",
     ]
 
 

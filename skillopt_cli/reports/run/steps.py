@@ -109,7 +109,8 @@ def _proposed(step: StepView) -> Iterator[Block]:
     if proposed is not None:
         patches = proposed.failure_patches + proposed.success_patches
         merged = "" if step.merged is None else f", merged into {count(step.merged, 'edit')}"
-        kept = f", {len(step.ranked)} chosen" if step.choices else ""
+        tried = "to be verified" if step.verified else "chosen"
+        kept = f", {len(step.ranked)} {tried}" if step.choices else ""
         made = f"proposed: {patches} of {count(proposed.asked, 'patch', 'patches')}{merged}{kept}"
         yield Line(barren_words(proposed) or made)
     yield from (Line(words) for event in step.verified if (words := verified_words(event)))

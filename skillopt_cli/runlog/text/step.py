@@ -36,6 +36,21 @@ def rate_note(step: StepView | None) -> str:
     return f"lr={plan.learning_rate}, {one_line(plan.scheduler)} -> {cut_rate(plan.raw_rate)}"
 
 
+def chosen_words(step: StepView | None, chosen: int, dropped: int) -> str:
+    """How many edits were selected, and of those that are still to be verified, how many stay."""
+    left = f", {dropped} left out" if dropped else ""
+    most = _most_edits(step)
+    verified = "" if most is None or chosen <= most else f" to verify, of which {most} may stay"
+    return f"Selected {count(chosen, 'edit')}{verified} ({rate_note(step)}){left}"
+
+
+def _most_edits(step: StepView | None) -> int | None:
+    """How many edits a step may apply; None for no limit."""
+    if step is not None and step.rate is not None:
+        return step.rate.applied
+    return step.plan.edit_budget if step is not None and step.plan is not None else None
+
+
 def appendix_words(event: AppendixWritten) -> str:
     """How many notes a step brought, and how many the candidate's appendix holds."""
     shortened = f", shortened from {event.consolidated}" if event.consolidated else ""
@@ -59,9 +74,10 @@ def verified_words(event: EditsVerified) -> str:
     """How many edits of a round were tried on failed tasks, and kept; empty for no edit at all."""
     if not (event.trials or event.untried or event.kept):
         return ""
-    attempts = count(sum(len(trial.tried) for trial in event.trials), "attempt")
-    tried = f"{count(len(event.trials), 'edit')} tried on failed tasks ({attempts})"
-    return f"Verify: {tried}{untried_words(event.untried)}, {event.kept} kept"
+    tried = f"{count(len(event.trials), 'edit')} tried on failed tasks"
+    above = sum(trial.passed for trial in event.trials) - event.kept
+    left = f", {above} above the learning rate" if above > 0 else ""
+    return f"Verify: {tried}{untried_words(event.untried)}, {event.kept} kept{left}"
 
 
 def checked_words(event: PassingChecked) -> str:

@@ -41,9 +41,9 @@ def verdict_sentence(verdict: RunVerdict) -> str:
         return f"There is no verdict on the trained skill: none of {tasks} tasks has both scores."
     best, seed = pair(verdict.best, verdict.seed)
     against = (
-        f"{best} against {seed} on {count(verdict.n, f'{verdict.split} task')}"
+        f"{best} against {seed}{_metric(verdict)} on {count(verdict.n, f'{verdict.split} task')}"
         f" ({verdict.fixed} fixed, {verdict.broke} broken;"
-        f" chance alone explains this in {chance_words(verdict.p_value)})"
+        f" chance alone explains {_so_large(verdict)} in {chance_words(verdict.p_value)})"
     )
     if verdict.word == "improved":
         return f"The trained skill is better than the seed: {against}."
@@ -55,6 +55,16 @@ def verdict_sentence(verdict: RunVerdict) -> str:
         f"It is not proven that the trained skill is better than the seed: {against}. A gain of"
         f" {verdict.detectable:.2f} or more would most likely have shown."
     )
+
+
+def _metric(verdict: RunVerdict) -> str:
+    """Which score is compared, where it is not the hard one that the lines around it have."""
+    return "" if verdict.metric == "hard" else f" ({verdict.metric} score)"
+
+
+def _so_large(verdict: RunVerdict) -> str:
+    """What chance is asked to explain: the test is one-sided."""
+    return "such a loss" if (verdict.gain or 0) < 0 else "such a gain"
 
 
 def majority_document(view: RunView) -> dict[str, Any] | None:
