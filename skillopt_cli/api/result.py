@@ -193,7 +193,9 @@ def load_run(run: str | Path, *, out_root: str | Path = "outputs") -> RunResult:
 def _selection(view: RunView) -> dict[str, SplitScore]:
     scores = {}
     if base := view.baseline:
-        scores["seed"] = SplitScore(base.hard, base.soft, base.n, base.scored)
+        tested = view.tests.get("seed")
+        digest = tested.digest if tested else ""
+        scores["seed"] = SplitScore(base.hard, base.soft, base.n, base.scored, digest)
     if saved := view.saved:
         for name, means in (("best", saved.best), ("final", saved.current)):
             if means is not None:

@@ -104,7 +104,9 @@ def _begin(view: RunView, event: ev.RunStarted) -> RunView:
     known = [step.standing for step in steps if step.standing is not None]
     if event.recorded is not None:
         known.append(_standing_of(event.recorded))
-    redone = {s.number: s.ledger for s in view.steps if s.number > done and s.ended is None}
+    lost = [s for s in view.steps if s.number > done and s.ended is None]
+    redone = {s.number: s.ledger for s in lost}
+    interrupted = {s.number: s.earlier + view.worked.latest - s.started for s in lost}
     # Before the first checkpoint the baseline is measured again, and its mishaps count again.
     floor = done if done or view.saved else -1
     return changed(
@@ -114,6 +116,7 @@ def _begin(view: RunView, event: ev.RunStarted) -> RunView:
         at=done,
         steps=steps,
         redone={**view.redone, **redone},
+        interrupted={**view.interrupted, **interrupted},
         tests=_tests_at(view, event.recorded),
         looks=view.looks.after(event, view.time),
         epochs=tuple(epoch for epoch in view.epochs if epoch.step <= done),
@@ -161,7 +164,10 @@ def _step(view: RunView, event: StepFact) -> RunView:
         case ev.StepStarted():
             redone = dict(view.redone)
             paid = redone.pop(event.step, Ledger())
-            fresh = StepView(event.step, view.time, began=view.time, plan=event, ledger=paid)
+            earlier = view.interrupted.get(event.step, 0.0)
+            fresh = StepView(
+                event.step, view.time, began=view.time, earlier=earlier, plan=event, ledger=paid
+            )
             kept = tuple(step for step in view.steps if step.number < event.step)
             return changed(view, at=event.step, steps=(*kept, fresh), redone=redone)
         case ev.PatchesProposed() | ev.EditsMerged() | ev.EditsChosen() | ev.EditsVerified():

@@ -68,7 +68,7 @@ def step_record(step: StepView) -> Record:
             stage: {key: spent[key] for key in _TOKENS}
             for stage, spent in by_stage(step.ledger).items()
         },
-        "wall_time_s": round((step.ended or step.started) - step.started, 1),
+        "wall_time_s": round(step.wall_time, 1),
     }
 
 

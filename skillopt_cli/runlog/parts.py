@@ -190,6 +190,7 @@ class StepView:
     Attributes:
         started, ended: Unix seconds; `ended` is when the step was recorded for good.
         began: its start, moved on by pauses, for the pace.
+        earlier: seconds that processes before worked on it, which were interrupted at it.
         standing: scores once the step had decided, None before.
         skipped: why there was no candidate worth measuring.
         counts: what that follows from, where the log has it.
@@ -212,6 +213,7 @@ class StepView:
     started: float = 0.0
     ended: float | None = None
     began: float = 0.0
+    earlier: float = 0.0
     plan: StepStarted | None = None
     batch: BatchScored | None = None
     proposed: PatchesProposed | None = None
@@ -302,6 +304,11 @@ class StepView:
     def accepted(self) -> bool:
         """Whether the step's candidate became the current skill."""
         return self.gate is not None and self.gate.decision.accepted
+
+    @property
+    def wall_time(self) -> float:
+        """Seconds of work until it was recorded, those of interrupted processes included."""
+        return self.earlier + (self.started if self.ended is None else self.ended) - self.started
 
     def fate(self, outcome: EditOutcome) -> str:
         """What became of an edit, in a word for people.

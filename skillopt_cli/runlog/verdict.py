@@ -16,6 +16,7 @@ from skillopt_cli.core.run_verdict import RunVerdict, VerdictWord
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.format import count, one_line, score
 from skillopt_cli.runlog.text.gate import score_name
+from skillopt_cli.runlog.text.verdict import verdict_sentence
 from skillopt_cli.runlog.view import RunView
 
 Word = VerdictWord | Literal["not better", "nothing won"]
@@ -33,7 +34,7 @@ class Verdict:
         seed, best: scores under the gate metric; None where they were not measured.
         steps: number of steps that accepted nothing, by reason, the most frequent first.
         edits: number of edits that did not get into a candidate, by state, likewise.
-        sentence: why nothing won, for people; empty where something did.
+        reason: why nothing won, for people; empty where something did.
         evidence: what tasks that no step used prove; None where none were measured.
     """
 
@@ -42,8 +43,13 @@ class Verdict:
     best: float | None
     steps: Mapping[str, int]
     edits: Mapping[str, int]
-    sentence: str = ""
+    reason: str = ""
     evidence: RunVerdict | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The verdict for people: what the evidence proves, else why nothing won, else empty."""
+        return verdict_sentence(self.evidence) if self.evidence else self.reason
 
 
 def verdict_of(view: RunView) -> Verdict | None:
@@ -62,7 +68,7 @@ def verdict_of(view: RunView) -> Verdict | None:
         best=best,
         steps=dict(steps.most_common()),
         edits=dict(edits.most_common()),
-        sentence="" if changed else _sentence(view, steps),
+        reason="" if changed else _why_nothing_won(view, steps),
         evidence=view.verdict,
     )
 
@@ -70,9 +76,9 @@ def verdict_of(view: RunView) -> Verdict | None:
 def why_no_change(view: RunView) -> dict[str, Any] | None:
     """The counted reasons of a training in which nothing won, as JSON; else None."""
     verdict = verdict_of(view)
-    if verdict is None or not verdict.sentence:
+    if verdict is None or not verdict.reason:
         return None
-    return {"sentence": verdict.sentence, "steps": verdict.steps, "edits": verdict.edits}
+    return {"sentence": verdict.reason, "steps": verdict.steps, "edits": verdict.edits}
 
 
 def no_gain_words(view: RunView) -> str:
@@ -82,8 +88,8 @@ def no_gain_words(view: RunView) -> str:
     worse, 1 tied`.
     """
     verdict = verdict_of(view)
-    if verdict is not None and verdict.sentence:
-        return f"No change: the best skill is {_seed_words(view)}; {verdict.sentence}"
+    if verdict is not None and verdict.reason:
+        return f"No change: the best skill is {_seed_words(view)}; {verdict.reason}"
     why = why_not_better(view)
     return f"No better: {why}" if why else ""
 
@@ -167,7 +173,7 @@ def _ties(step: StepView) -> bool:
     return abs(decision.candidate - decision.incumbent) <= EPSILON
 
 
-def _sentence(view: RunView, steps: Counter[str]) -> str:
+def _why_nothing_won(view: RunView, steps: Counter[str]) -> str:
     stop = f"; stopped early: {one_line(view.stopped)}" if view.stopped else ""
     if not steps:
         return f"no step was taken{stop}"

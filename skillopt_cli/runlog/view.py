@@ -60,6 +60,7 @@ class RunView:
         waves: seconds that attempts made at a time took, by stage.
         rounds: the outcome of each task, by stage, in the order the stages began.
         redone: what earlier processes paid for steps that they did not record.
+        interrupted: seconds that they worked on these steps.
         pruned: what was removed from the best skill at the end.
         verdict: what tasks that no step used prove about the best skill, None before that is known.
         majority: what the commonest answer scores on these tasks; None where answers are no labels.
@@ -95,6 +96,7 @@ class RunView:
     waves: tuple[float, ...] = ()
     rounds: Rounds = ()
     redone: Mapping[int, Ledger] = field(default_factory=dict)
+    interrupted: Mapping[int, float] = field(default_factory=dict)
     tests: Mapping[str, TestMeasured] = field(default_factory=dict)
     looks: SplitLooks = NO_LOOKS
     pruned: SkillPruned | None = None

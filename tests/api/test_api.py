@@ -61,6 +61,8 @@ def test_the_result_has_the_numbers_of_the_files() -> None:
     assert result.verdict is not None
     assert result.verdict.evidence is not None
     assert result.verdict.word == result.verdict.evidence.word == summary["verdict"]["word"]
+    assert result.verdict.sentence == summary["verdict"]["sentence"]
+    assert result.selection["seed"].digest == summary["baseline_selection_digest"] != ""
     assert result.verdict.best is not None
     assert result.verdict.seed is not None
     assert result.verdict.best > result.verdict.seed

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -289,6 +290,21 @@ def test_costs_of_a_redone_step_do_not_go_to_a_later_one_left_open() -> None:
     whole = [*opening(), *step(1), saved(1, 0.75, 1, 1)]
     crashed = [*whole, *step(2)[:5], started(0), *step(1), saved(1, 0.75, 1, 1)]
     assert history(fold(stamp(crashed))) == history(fold(stamp(whole)))
+
+
+def test_time_of_a_redone_step_includes_that_of_interrupted_processes() -> None:
+    parts = [step(1)[:5], [started(0)], step(1)[:3], [started(0)], step(1)]
+    facts = stamp([*opening(), *(event for part in parts for event in part), saved(1, 0.75, 1, 1)])
+    (record,) = history(fold(facts))
+    first = next(fact.time for fact in facts if isinstance(fact.event, StepStarted))
+    idle = sum(
+        after.time - before.time
+        for before, after in pairwise(facts)
+        if before.time >= first
+        and any(isinstance(fact.event, RunStarted) for fact in (before, after))
+    )
+    ended = facts[-1].time
+    assert record["wall_time_s"] == round(ended - first - idle, 1)
 
 
 def test_a_recorded_step_beyond_a_later_start_is_redone() -> None:

@@ -48,7 +48,7 @@ def test_there_is_none_before_the_end_and_for_an_evaluation() -> None:
 def test_a_best_skill_above_the_seed_is_an_improvement() -> None:
     found = verdict(*whole_run())
     assert found is not None
-    assert (found.word, found.sentence) == ("improved", "")
+    assert (found.word, found.reason) == ("improved", "")
     assert found.seed is not None
     assert found.best is not None
     assert found.best > found.seed
@@ -62,7 +62,7 @@ def test_nothing_won_where_no_candidate_was_accepted() -> None:
     assert found.word == "nothing won"
     assert sum(found.steps.values()) == len(view.steps)
     assert why_no_change(view) == {
-        "sentence": found.sentence,
+        "sentence": found.reason,
         "steps": found.steps,
         "edits": found.edits,
     }
@@ -118,4 +118,4 @@ def test_a_changed_skill_that_is_no_better_is_not_better(scores: tuple[float, fl
     saved = ev.CheckpointSaved(2, scores[0], scores[1], 1, 0, 100)
     found = verdict(*opening(), *accepted_step(1), *rejected_step(2)[:-1], saved, ends)
     assert found is not None
-    assert (found.word, found.sentence) == ("not better", "")
+    assert (found.word, found.reason) == ("not better", "")

@@ -160,7 +160,7 @@ def _selection(view: RunView) -> Iterator[Block]:
     if why := no_gain_words(view):
         yield Line(f"{why}.", "bold yellow", free=True)
     verdict = verdict_of(view)
-    if verdict is not None and verdict.sentence and verdict.edits:
+    if verdict is not None and verdict.reason and verdict.edits:
         lost = ", ".join(f"{n} {state_words(state)}" for state, n in verdict.edits.items())
         yield Line(f"Edits that were not applied: {lost}", "yellow", free=True)
 
