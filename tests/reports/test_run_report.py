@@ -404,7 +404,10 @@ def test_tests_gain_what_the_gate_compared() -> None:
     assert "+0.00         +0.50" in told(soft)
     hard = [opening()[0], *soft[1:]]
     assert "0.75 (+0.50)" in beside(soft, soft)
-    assert "0.00 (+0.00)" in beside(soft, hard)
+    mixed = beside(soft, hard)
+    assert "(+0.00)" in mixed
+    assert "metric" in mixed and "(hard)" in mixed
+    assert "metric" not in beside(soft, soft)
 
 
 def test_an_evaluation_gets_a_short_report() -> None:

@@ -41,13 +41,17 @@ def side_by_side(
     # A column of nothing but zeros would only take room.
     priced = any(is_priced(run.view.spent) for run in runs)
     kind = test_kind(runs)
-    mark = "" if kind == "hard" else f" ({kind})"
+    metrics = {run.view.run.metric for run in runs if run.view.run}
+    mark = "" if metrics <= {"hard"} else f" ({kind})"
     tests = (f"test seed{mark}", f"test best{mark}")
     money = ("USD",) if priced else ()
-    selection = ("baseline", "best", "from", "n")
+    named = bool(mark) and metrics != {"soft"}
+    selection = ("baseline", "best", *(("metric",) if named else ()), "from", "n")
     titles = ("run", *selection, *tests, "n", "steps", "saved", *money, "status")
-    numbers = [i for i, title in enumerate(titles) if title not in ("run", "from", "status")]
-    yield Rows(titles, [_row(run, kind, priced) for run in runs], numbers)
+    words = ("run", "metric", "from", "status")
+    numbers = [i for i, title in enumerate(titles) if title not in words]
+    rows = [_row(run, kind, priced=priced, named=named) for run in runs]
+    yield Rows(titles, rows, numbers)
     yield Line(
         "steps: accepted/rejected/skipped/indecisive; the best val score was selected on its tasks,"
         " so it overestimates: compare test scores",
@@ -142,7 +146,10 @@ def _differing(runs: Sequence[Subject], differences: Sequence[Difference]) -> Ro
     return Rows(("run", *titles), rows)
 
 
-def _row(run: Subject, kind: Literal["hard", "soft"], priced: bool) -> tuple[str, ...]:
+def _row(
+    run: Subject, kind: Literal["hard", "soft"], *, priced: bool, named: bool
+) -> tuple[str, ...]:
+    """A run's row; `named` where the score of the gate is named."""
     summary = summarise(run.view, expect=False)
     counts = (summary[f"total_{name}"] for name in ("accepts", "rejects", "skips", "indecisive"))
     gain = summary[f"test_delta_{kind}"]
@@ -158,6 +165,7 @@ def _row(run: Subject, kind: Literal["hard", "soft"], priced: bool) -> tuple[str
         one_line(run.label),
         _known(run.view.baseline.value if run.view.baseline else None),
         _known(run.view.standing.best),
+        *((run.view.run.metric if run.view.run else "-",) if named else ()),
         _origin(run.view.standing),
         _reach(summary["best_selection_scored"], summary["best_selection_n"]),
         score(summary[f"baseline_test_{kind}"]) if summary["baseline_test_n"] else "-",
