@@ -213,7 +213,7 @@ def test_the_seams_are_counted_and_each_is_short() -> None:
         "AgentBackend": 1,
         "AttemptRunner": 1,
         "Executor": 2,
-        "Store": 12,
+        "Store": 13,
         "Control": 2,
         "Tracker": 3,
     }

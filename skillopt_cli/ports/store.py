@@ -52,6 +52,10 @@ class Store(Protocol):
         """Journal a model call's reply."""
         ...
 
+    def forget_call(self, key: str) -> None:
+        """Drop a reply, if there is one, so that the call is made again when it is next needed."""
+        ...
+
     async def fetch(self, kind: Stored, key: str) -> None:
         """Journal what other runs share under `key`, where the journal lacks it; never raises."""
         ...

@@ -108,6 +108,8 @@ class Recorder:
             use = uses[key]
             reply = self.journal.recall_call(key)
             failures = tuple(map(failure_of, use.failures))
+            if reply is None and not failures:
+                continue  # The journal forgot the reply, so a resume makes the call again.
             yield RecordedCall(key, use.role, use.stage, reply, failures)
 
     def load_earlier(self, folder: Path, *, shared: bool) -> None:
@@ -138,7 +140,8 @@ class Recorder:
                     continue
                 use = self.recorded.note(call.key, call.role, call.stage)
                 use.failures += [error_of(failure) for failure in call.failures]
-                if call.reply is not None:
+                # A reply that the journal forgot since must not come back.
+                if call.reply is not None and not self.journal.has("call", call.key):
                     self.journal.remember_call(call.key, call.reply)
 
 

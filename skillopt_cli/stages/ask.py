@@ -70,23 +70,25 @@ async def ask_or_why(run: Run, question: Question[C]) -> C | Unanswered:
     messages = _messages(run, question)
     fault = ""
     for turn in range(2):
+        request = ChatRequest(
+            messages=messages,
+            stage=question.stage,
+            schema=_schema(question.contract),
+            schema_name=question.prompt,
+            turn=turn,
+            shared=question.shared,
+        )
+        key = request.key(run.optimizer.fingerprint)
         try:
-            reply = await run.optimizer.chat(
-                ChatRequest(
-                    messages=messages,
-                    stage=question.stage,
-                    schema=_schema(question.contract),
-                    schema_name=question.prompt,
-                    turn=turn,
-                    shared=question.shared,
-                )
-            )
+            reply = await run.optimizer.chat(request)
         except (TransientError, RequestRefused) as error:
+            run.unanswered[key] = run.number
             return _unanswered(run, question, f"no answer: {error.message}")
         repairs: list[str] = []
         try:
             answer = _read(reply, question, repairs.append)
         except UnusableAnswer as error:
+            run.unanswered[key] = run.number
             fault = str(error)
             _keep_raw(run, question, reply, fault)
             messages = (*messages, *_complaint(reply, fault))

@@ -22,12 +22,16 @@ async def close_epoch(run: Run, state: TrainState, step: StepPlan) -> TrainState
     Raises:
         OptimizerUnusable: analysts were asked, and none of the epoch gave a usable answer.
     """
-    if optimizer_was_silent(state.lessons):
+    # A resume that comes back to a step without a question is no proof that nothing was mended.
+    if optimizer_was_silent(state.lessons) and (run.unanswered or state.lessons[-1].asked):
+        # The step will be repeated, and must not find the same replies again.
+        for key in (key for key, number in run.unanswered.items() if number == step.number):
+            run.store.forget_call(key)
         asked = sum(lesson.asked for lesson in state.lessons)
         name = run.optimizer.name if run.optimizer else "the optimizer"
         raise OptimizerUnusable(
             f"{name} gave no usable answer to {count(asked, 'request')} in this epoch",
-            "see parse_errors/ in the run's steps, then go on with another"
+            "see parse_errors/ in the run's steps; a resume asks again, another model with"
             " `model.optimizer.name=NAME` and `--allow-drift`",
         )
     settings, run = run.config.optimizer, run.closing(step, state.memory)

@@ -123,6 +123,8 @@ class Run:
         judge: None when the benchmark needs none.
         hide: returns a text without any secret in it; attempts and scores pass it.
         prompts: texts by name, overrides of the benchmark and of the user applied.
+        unanswered: journal keys of calls to the optimizer without a usable answer, and the step of
+            each, as far as this process made or recalled them; `ask` adds to them.
         step: the step being worked on, None outside steps (baseline, tests).
         folder: where copies for people go, relative to the run folder.
         memory: the optimizer's notes from earlier epochs, for its own calls.
@@ -150,6 +152,7 @@ class Run:
     judge: ChatBackend | None = None
     hide: Hide = str
     prompts: dict[str, str] = field(default_factory=dict)
+    unanswered: dict[str, int] = field(default_factory=dict)
     step: StepPlan | None = None
     folder: str = ""
     memory: str = ""

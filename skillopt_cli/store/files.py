@@ -164,9 +164,13 @@ class FileStore:
         if self.shared is not None:
             self.shared.share("call", key, document)
 
+    def forget_call(self, key: str) -> None:
+        """Drop a reply, if there is one; that of the shared cache is not taken instead."""
+        self._journal.forget_call(key)
+
     async def fetch(self, kind: Stored, key: str) -> None:
         """Journal what the shared cache holds under `key`, where the journal lacks it."""
-        if self.shared is None or self._journal.document(kind, key) is not None:
+        if self.shared is None or self._journal.has(kind, key):
             return
         document = await self.shared.fetch(kind, key)
         if document is not None:

@@ -1,7 +1,8 @@
 """The journal: every scored rollout and every model call, in one SQLite file.
 
-The first value of a key stays, also where several processes of one machine write the file. Each
-write is committed when the call returns, so killing the process loses nothing that was stored.
+The first value of a key stays until it is forgotten, also where several processes of one machine
+write the file. Each write is committed when the call returns, so killing the process loses nothing
+that was stored.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from skillopt_cli.store import codec
 
 BUSY_SECONDS = 30.0
 """Timeout of a write that waits for another process's write."""
+
+_FORGOTTEN = ""
+"""The body of a reply that is to be asked for again."""
 
 MEMORY = Path(":memory:")
 """The path of a journal without a file."""
@@ -81,22 +85,39 @@ class Journal:
         """Store a reply, unless `key` is taken, and return it as a document."""
         return self.insert("call", key, codec.dump_call(reply))
 
-    def call_keys(self) -> list[str]:
-        """The keys of all calls, sorted."""
+    def forget_call(self, key: str) -> None:
+        """Drop the reply stored under `key`, if there is one; the key stays known, and is free."""
         with self._data_errors():
-            return [key for (key,) in self._db.execute("SELECT key FROM calls ORDER BY key")]
+            self._db.execute("UPDATE calls SET body = ? WHERE key = ?", (_FORGOTTEN, key))
+
+    def call_keys(self) -> list[str]:
+        """The keys of all calls that have a reply, sorted."""
+        query = "SELECT key FROM calls WHERE body != ? ORDER BY key"
+        with self._data_errors():
+            return [key for (key,) in self._db.execute(query, (_FORGOTTEN,))]
+
+    def has(self, kind: Stored, key: str) -> bool:
+        """Whether `key` is known; what was stored under it may be forgotten."""
+        return self._body(kind, key) is not None
 
     def document(self, kind: Stored, key: str) -> str | None:
         """What is stored under `key`, as a document of the codec, or None."""
-        with self._data_errors():
-            row = self._db.execute(f"SELECT body FROM {kind}s WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
+        return self._body(kind, key) or None
 
     def insert(self, kind: Stored, key: str, document: str) -> str:
         """Store a document that the codec can read, unless `key` is taken, and return it."""
+        query = (
+            f"INSERT INTO {kind}s VALUES (?, ?)"
+            " ON CONFLICT (key) DO UPDATE SET body = excluded.body WHERE body = ?"
+        )
         with self._data_errors():
-            self._db.execute(f"INSERT OR IGNORE INTO {kind}s VALUES (?, ?)", (key, document))
+            self._db.execute(query, (key, document, _FORGOTTEN))
         return document
+
+    def _body(self, kind: Stored, key: str) -> str | None:
+        with self._data_errors():
+            row = self._db.execute(f"SELECT body FROM {kind}s WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -71,6 +71,10 @@ class MemoryStore:
         """Store a reply, unless `key` is taken."""
         self._calls.setdefault(key, reply)
 
+    def forget_call(self, key: str) -> None:
+        """Drop a reply, if there is one."""
+        self._calls.pop(key, None)
+
     async def fetch(self, kind: Stored, key: str) -> None:
         """Do nothing: it shares nothing."""
 

@@ -297,3 +297,43 @@ def test_clear_verdicts_are_read_at_once_and_the_share_of_others_is_shown() -> N
     assert ended.code == 0, ended.err
     assert ended.json["hard"] == 1.0
     assert "Judge: 1 of 4 verdicts could not be read at first" in ended.err
+
+
+@pytest.mark.parametrize("recorded", [(), (1,), (1, 2)])
+def test_a_run_whose_optimizer_answers_nothing_usable_goes_on_once_it_is_repaired(
+    recorded: tuple[int, ...],
+) -> None:
+    repaired = False
+
+    def answer(given: dict[str, Any]) -> str:
+        prompt = json.dumps(given["messages"])
+        if given["model"] == "m":
+            return body("thing" if "Say thing" in prompt else "other")
+        return body(edits("Say thing.") if repaired else "I would rather not.")
+
+    def record(life: int) -> tuple[str, ...]:
+        return ("--record", "calls.jsonl") if life in recorded else ()
+
+    tasks = [{"id": f"q{n}", "question": f"Item {n}?", "answer": "thing"} for n in range(8)]
+    Path("t.jsonl").write_text("\n".join(map(json.dumps, tasks)), encoding="utf-8")
+    flags = (
+        *("folder", "--set", "env.data_path=t.jsonl", "--from-scratch", *FAST),
+        *("--target-model", "m", "--optimizer-model", "o"),
+        *("--epochs", "1", "--preset", "paper", "--set", "env.split_ratio=1:1:2"),
+        *("--set", "model.backend=openai_compatible", "--set", "run.cache_dir=shared"),
+    )
+    with served(answer) as url:
+        shell = {"OPENAI_COMPATIBLE_BASE_URL": url}
+        ended = skillopt("train", *flags, "--run-id", "a", *record(1), **shell)
+        assert ended.code == 4, ended.err
+        assert "gave no usable answer to 1 request" in ended.error
+        assert "a resume asks again" in ended.hint
+        repaired = True
+        ended = skillopt("resume", "a", *record(2), **shell)
+        assert ended.code == 0, ended.err
+    best = Path("outputs/folder/a/best_skill.md").read_text(encoding="utf-8")
+    assert best == "Say thing.\n"
+    if 2 in recorded:
+        ended = skillopt("train", *flags, "--run-id", "b", "--replay", "calls.jsonl")
+        assert ended.code == 0, ended.err
+        assert Path("outputs/folder/b/best_skill.md").read_text(encoding="utf-8") == best

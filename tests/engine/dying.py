@@ -84,6 +84,10 @@ class Mortal:
         self._live("remember_call")
         self.inner.remember_call(key, reply)
 
+    def forget_call(self, key: str) -> None:
+        self._live("forget_call")
+        self.inner.forget_call(key)
+
     def keep(self, path: str, text: str) -> None:
         self._live("keep")
         self.inner.keep(path, text)

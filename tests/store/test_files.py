@@ -13,6 +13,7 @@ from store_samples import AWKWARD, REPLY, TASK, broken, fact, scored, state
 
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import Degraded, Stamped
+from skillopt_cli.core.task import ChatReply
 from skillopt_cli.ports import Store
 from skillopt_cli.store import codec, log_lines
 from skillopt_cli.store.atomic_files import clear_drafts, replace_text
@@ -86,6 +87,18 @@ class TestContract:
         assert any_store.recall_call("k") == REPLY
         with pytest.raises(ValueError, match="broken"):
             any_store.remember("b", broken())
+
+    def test_a_call_that_is_forgotten_is_made_again(self, any_store: Store) -> None:
+        any_store.forget_call("unknown")
+        any_store.remember_call("other", REPLY)
+        any_store.remember_call("k", REPLY)
+        for reply in (ChatReply("first"), ChatReply("second")):
+            any_store.forget_call("k")
+            assert any_store.recall_call("k") is None
+            any_store.remember_call("k", reply)
+            any_store.remember_call("k", REPLY)
+            assert any_store.recall_call("k") == reply
+        assert any_store.recall_call("other") == REPLY
 
     @pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/x", "", ".", "a/..", "a\0b"])
     def test_nothing_is_kept_outside(self, any_store: Store, path: str) -> None:

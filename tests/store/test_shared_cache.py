@@ -151,6 +151,24 @@ async def test_what_is_shared_is_a_hit_in_the_journal_and_stays_one(place: str) 
         assert store.recall_call(KEY) == REPLY
 
 
+async def test_a_forgotten_reply_does_not_come_back_from_others(place: str) -> None:
+    with Journal(Path("run") / "j.sqlite") as journal, FileStore(Path("run"), journal) as store:
+        async with opened(open_entries(place)) as (cache, said):
+            store.shared = cache
+            store.remember_call(KEY, REPLY)
+            await store.flush()
+            store.forget_call(KEY)
+            await store.fetch("call", KEY)
+            assert store.recall_call(KEY) is None
+            store.remember_call(KEY, ChatReply("better"))
+            await store.flush()
+            assert await cache.fetch("call", KEY) == codec.dump_call(ChatReply("better"))
+        assert said == []
+        assert journal.call_keys() == [KEY]
+        store.forget_call(KEY)
+        assert journal.call_keys() == []
+
+
 @pytest.mark.parametrize(
     ("entry", "why"),
     [
