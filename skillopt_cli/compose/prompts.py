@@ -12,6 +12,7 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.plugins import load_benchmark
 from skillopt_cli.safe_files import MOST_SETTINGS, read_regular
+from skillopt_cli.stages.prompt_specs import PROMPTS
 
 PLACEHOLDERS = frozenset({"budget"})
 
@@ -37,21 +38,33 @@ def effective_prompts(
         folder: the user's folder of NAME.md files, empty for none.
 
     Raises:
-        ConfigError: an override has an unknown name or placeholder, or cannot be read.
+        ConfigError: an override has an unknown name or placeholder, lacks a key of the answer, or
+            cannot be read.
     """
     prompts = shipped_prompts()
-    known = sorted(prompts)
     given = [(f"benchmark `{benchmark}`", name, text) for name, text in overrides.items()]
     if folder:
         given += [(str(path), path.stem, _read(path)) for path in _files(Path(folder))]
     for where, name, text in given:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
-            raise ConfigError(f"{where}: there is no prompt `{name}`", hint)
-        _check(f"{where}: prompt `{name}`", text)
+        check_name(name, f"{where}: ")
+        _check(where, name, text)
         prompts[name] = text
     return prompts
+
+
+def check_name(name: str, where: str = "") -> None:
+    """Check that there is a prompt of this name.
+
+    Args:
+        where: begins the message.
+
+    Raises:
+        ConfigError: there is none; the hint has the likeliest.
+    """
+    if name not in PROMPTS:
+        near = get_close_matches(name, PROMPTS, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(sorted(PROMPTS))}"
+        raise ConfigError(f"{where}there is no prompt `{name}`", hint)
 
 
 def shipped_prompts() -> dict[str, str]:
@@ -80,7 +93,8 @@ def _read(path: Path) -> str:
         raise ConfigError(f"cannot read the prompt {path}: {error}") from None
 
 
-def _check(where: str, text: str) -> None:
+def _check(where: str, name: str, text: str) -> None:
+    where = f"{where}: prompt `{name}`"
     template = Template(text)
     unknown = sorted(set(template.get_identifiers()) - PLACEHOLDERS)
     hint = "write ${budget} for the number of edits, and $$ for a dollar sign"
@@ -90,3 +104,8 @@ def _check(where: str, text: str) -> None:
         raise ConfigError(f"{where} has a dollar sign that starts no placeholder", hint)
     if not text.strip():
         raise ConfigError(f"{where} is empty", "remove it to use the shipped one")
+    if key := PROMPTS[name].unnamed(text):
+        raise ConfigError(
+            f'{where} does not name "{key}", a key of the answer',
+            f"`skillopt config prompts {name}` prints the shipped one, with the answer's form",
+        )

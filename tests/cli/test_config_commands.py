@@ -1,12 +1,14 @@
-"""`config show` and `config import`."""
+"""`config show`, `config prompts` and `config import`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from command_line import TINY, refused, rows, skillopt
 
+from skillopt_cli.compose.prompts import shipped_prompts
 from skillopt_cli.config.declarations import known_keys
 
 
@@ -174,3 +176,50 @@ def test_import_says_what_does_not_exist() -> None:
 def test_a_flat_published_file_is_sent_to_the_import(text: str) -> None:
     Path("old.yaml").write_text(text, encoding="utf-8")
     assert "`skillopt config import`" in refused(2, "config", "show", "--config", "old.yaml").hint
+
+
+def test_the_prompts_are_listed_printed_and_written() -> None:
+    shipped = shipped_prompts()
+    listed = skillopt("config", "prompts")
+    assert listed.code == 0
+    assert {line.split()[0] for line in listed.out.splitlines()[1:]} == set(shipped)
+    assert skillopt("config", "prompts", "ranking").out == shipped["ranking"]
+    documents = json.loads(skillopt("config", "prompts", "--json").out)
+    assert {each["name"]: each["text"] for each in documents} == shipped
+    (one,) = json.loads(skillopt("config", "prompts", "ranking", "--json").out)
+    assert one["keys"] == ["selected_indices"]
+
+    assert skillopt("config", "prompts", "--out", "mine/all").code == 0
+    written = {path.stem: path.read_text(encoding="utf-8") for path in Path("mine/all").iterdir()}
+    assert written == shipped
+    assert skillopt("config", "prompts", "ranking", "--out", "mine").code == 0
+    assert skillopt("config", "prompts", "rewrite", "--out", "mine").code == 0
+    assert {path.name for path in Path("mine").iterdir()} == {"all", "ranking.md", "rewrite.md"}
+    # What was written is a folder to train with.
+    flag = ("--set", "optimizer.prompts_dir=mine/all")
+    assert skillopt("plan", "searchqa", *TINY, *flag).code == 0
+
+
+def test_prompts_that_cannot_be_written_or_do_not_exist() -> None:
+    Path("mine").mkdir()
+    Path("mine/ranking.md").write_text("mine", encoding="utf-8")
+    assert (
+        "mine/ranking.md exists already" in refused(2, "config", "prompts", "--out", "mine").error
+    )
+    assert [path.name for path in Path("mine").iterdir()] == ["ranking.md"]
+    assert "cannot write" in refused(3, "config", "prompts", "--out", "mine/ranking.md/x").error
+    ended = refused(2, "config", "prompts", "rankin")
+    assert ended.error == "error: there is no prompt `rankin`"
+    assert ended.hint == "hint: did you mean `ranking`?"
+
+
+def test_a_prompt_without_the_form_of_its_answer_is_refused_before_the_run() -> None:
+    Path("mine").mkdir()
+    Path("mine/analyst_error.md").write_text("Be kind.", encoding="utf-8")
+    ended = refused(2, "train", "searchqa", *TINY, "--set", "optimizer.prompts_dir=mine")
+    assert ended.error == (
+        'error: mine/analyst_error.md: prompt `analyst_error` does not name "edits", a key of the'
+        " answer"
+    )
+    assert "`skillopt config prompts analyst_error`" in ended.hint
+    assert not Path("outputs").exists()
