@@ -152,7 +152,8 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
             elsewhere=_open_cluster(base, benchmark, models),
         )
         check_abilities(benchmark, models.names["target"], models.target.offers)
-        record_fingerprint(folder, run, seed, base.past, allow_drift=request.allow_drift)
+        allowed = request.allow_drift
+        changed = record_fingerprint(folder, run, seed, base.past, allow_drift=allowed)
         record_sources(folder, request.sources)
         session = Session(
             run=run,
@@ -162,6 +163,7 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
             budget=limits.budget,
             checks=models.checks,
             warnings=(
+                *changed,
                 *warnings,
                 *skill_notices(skills),
                 *files_left_out(seed, request.skill_path),

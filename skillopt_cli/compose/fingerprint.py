@@ -19,7 +19,7 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.config.declarations import declared, own_settings
 from skillopt_cli.config.layers import flatten
 from skillopt_cli.core.errors import ConfigError, DataError, DriftRefused
-from skillopt_cli.core.events import DriftAllowed
+from skillopt_cli.core.events import Degraded, DriftAllowed
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Task
@@ -36,19 +36,21 @@ SCHEMA = 1
 NEW = "(no such setting)"
 """The value of a setting that the version which began a run did not have."""
 _LOST = "manifest.json is missing, so that nothing can be compared with it"
+_UNMEASURED = "nothing was measured yet, so the run starts under the conditions of now"
 _FILE = re.compile(r"\bsha256:[0-9a-f]{64}\b")
 _PARTS = {"config", "benchmark", "target", "optimizer", "seed_skill", "prompts", "splits"}
 
 
 def record_fingerprint(
     folder: Path, run: Run, seed: SkillDocument, past: RunView, *, allow_drift: bool
-) -> None:
+) -> tuple[Degraded, ...]:
     """Write config.yaml and manifest.json, after checking them against what is there.
-
-    A run in which nothing was measured yet may change freely.
 
     Args:
         past: what earlier processes of the run logged.
+
+    Returns:
+        What changed in a run in which nothing was measured yet, as such a run may change freely.
 
     Raises:
         DriftRefused: something changed, which was not allowed, or the manifest is missing.
@@ -58,6 +60,7 @@ def record_fingerprint(
     new = manifest(run, seed)
     path = folder / MANIFEST
     _refuse_lost_checkpoint(folder, run, past)
+    notices: tuple[Degraded, ...] = ()
     if run.store.load_state() is not None or past.made + past.recalled > 0:
         changes = drift(read_manifest(path), new) if path.is_file() else [_LOST]
         if not allow_drift:
@@ -65,8 +68,11 @@ def record_fingerprint(
         _refuse_shortening(run)
         if changes:
             run.emit(DriftAllowed(tuple(changes)))
+    elif path.is_file() and (changes := drift(read_manifest(path), new)):
+        notices = (Degraded("resume", f"{_UNMEASURED}: {'; '.join(changes)}"),)
     replace_text(folder / CONFIG, dump_config(run.config, folder))
     replace_text(path, json.dumps(new, ensure_ascii=False, indent=1) + "\n")
+    return notices
 
 
 def record_sources(folder: Path, sources: Mapping[str, str]) -> None:

@@ -39,11 +39,44 @@ def test_a_run_that_failed_at_its_first_check_goes_on_with_the_mended_setting() 
     ended = skillopt("resume", folder, *mended)
     assert ended.code == 0, ended.err
     assert events(folder, "drift_allowed") == []
+    assert (
+        "resume: nothing was measured yet, so the run starts under the conditions of now:"
+        " model.simulated.auth_failure: true -> false; train.seed: 42 -> 7" in ended.err
+    )
     written = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
     assert written["train"]["seed"] == 7
     recorded = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert recorded["config"]["train.seed"] == 7
     assert outcome(folder) == outcome(finished_run(*SMALLEST, "--seed", "7", run_id="whole"))
+
+
+@pytest.mark.parametrize("changed", ["skill", "tasks", "nothing"])
+def test_a_run_that_measured_nothing_reports_files_that_changed_since(changed: str) -> None:
+    skillopt("data", "sample", "searchqa", "--out", "d")
+    Path("mine.md").write_text("# Mine\n\nAnswer.\n", encoding="utf-8")
+    folder = train(*SMALLEST, "--split-dir", "d", "--skill-init", "mine.md")
+    as_killed_before_any_attempt(folder)
+    if changed == "skill":
+        Path("mine.md").write_text("# Mine\n\nAnswer 0.\n", encoding="utf-8")
+    if changed == "tasks":
+        (path,) = Path("d/test").iterdir()
+        path.write_text(path.read_text(encoding="utf-8").replace("?", " ?", 1), encoding="utf-8")
+    ended = skillopt("resume", folder)
+    assert ended.code == 0, ended.err
+    what = {"skill": "seed skill is another one", "tasks": "the test split differs in 1 task: "}
+    said = events(folder, "degraded")
+    assert len(said) == (changed != "nothing")
+    assert all(f"conditions of now: {what[changed]}" in fact["reason"] for fact in said)
+    assert ("nothing was measured yet" in ended.err) == bool(said)
+
+
+def as_killed_before_any_attempt(folder: Path) -> None:
+    """Leave of a run what a kill during its first attempts leaves."""
+    lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    first = next(i for i, line in enumerate(lines) if '"rollout_finished"' in line)
+    (folder / "events.jsonl").write_text("".join(lines[:first]), encoding="utf-8")
+    for name in ("state.json", "state.prev.json", "journal.sqlite"):
+        (folder / name).unlink(missing_ok=True)
 
 
 def test_once_something_was_measured_conditions_bind() -> None:
