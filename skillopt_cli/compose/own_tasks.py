@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from skillopt_cli.compose.benchmark import benchmark_request
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Layer, Resolved, Strength, Tier
 from skillopt_cli.config.section import in_home
-from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.errors import SkillOptError, UsageError
 from skillopt_cli.core.task import SPLITS
 from skillopt_cli.plugins import BENCHMARKS, OWN_TASKS, load_benchmark, names
 from skillopt_cli.ports import Inference
@@ -52,15 +53,18 @@ def inferred_layers(draft: Resolved, argument: str) -> tuple[list[Layer], str]:
     """What own tasks determine, a layer each, and what of them is not used, in a few words.
 
     The layers are the weakest there are, but for the benchmark's file. Nothing is inferred where a
-    benchmark is named: then the settings alone count, as in the file of a run.
+    benchmark is named: then the settings alone count, as in the file of a run, and what is not used
+    is all that comes back.
 
     Raises:
         ConfigError, DataError: the tasks cannot be read, or leave more than one reading.
     """
     env = draft.config.env
     by_path = _path(argument) is not None
-    if not any(env.tasks_from) or (env.name and not by_path):
+    if not any(env.tasks_from):
         return [], ""
+    if env.name and not by_path:
+        return [], _unused(draft.config) if env.name == OWN_TASKS else ""
     infer = load_benchmark(OWN_TASKS).infer
     inference = infer(benchmark_request(draft.config)) if infer else Inference()
     found = dict(inference.settings)
@@ -72,6 +76,18 @@ def inferred_layers(draft: Resolved, argument: str) -> tuple[list[Layer], str]:
     ]
     name = Layer(f"{_SOURCE}no benchmark is named", {"env": {"name": OWN_TASKS}})
     return layers if by_path else [name, *layers], inference.unused
+
+
+def _unused(config: RunConfig) -> str:
+    """What of own tasks is not used under settings that infer nothing; "" where it is unknown."""
+    spec = load_benchmark(OWN_TASKS)
+    if spec.infer is None or spec.options is None:
+        return ""
+    unset = {name: field.default for name, field in spec.options.model_fields.items()}
+    request = benchmark_request(config)
+    with suppress(SkillOptError):  # opening the benchmark reports it
+        return spec.infer(replace(request, options={**unset, **request.options})).unused
+    return ""
 
 
 def inferred_line(config: RunConfig, sources: Mapping[str, str], unused: str) -> str:

@@ -235,3 +235,20 @@ def test_python_takes_a_path_too() -> None:
     assert env("p")["answer_key"] == "verdict"
     with pytest.raises(UsageError, match="no argument `answer_kee`"):
         skillopt_cli.train("t.jsonl", answer_kee="verdict")
+
+
+@pytest.mark.parametrize("value", ["Boxes", ["x.txt"], {"a": 1}, 7, True])
+@pytest.mark.parametrize("command", [("train", *TINY), ("plan",), ("data", "check")])
+def test_a_named_benchmark_states_too_what_of_the_tasks_is_not_used(
+    command: tuple[str, ...], value: object
+) -> None:
+    lines = [json.loads(line) for line in Path("t.jsonl").read_text(encoding="utf-8").splitlines()]
+    Path("more.jsonl").write_text(
+        "\n".join(json.dumps({**line, "context": "A box.", "extra": value}) for line in lines),
+        encoding="utf-8",
+    )
+    named = "env: {name: folder, data_path: more.jsonl, prompt_key: text, answer_key: verdict}\n"
+    Path("c.yaml").write_text(named, encoding="utf-8")
+    ended = skillopt(*command, "--config", "c.yaml")
+    assert ended.code == 0, ended.err
+    assert ended.err.splitlines().count("Not used: extra") == 1
