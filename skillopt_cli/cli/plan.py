@@ -130,4 +130,6 @@ def plan(
     for line in privilege_lines(asked):
         typer.echo(line)
     if lacking := unapproved(asked):
-        typer.echo(refusal(lacking).message)
+        refused = refusal(lacking)
+        typer.echo(refused.message)
+        typer.echo(f"hint: {in_shell(refused.hint)}")

@@ -1,6 +1,6 @@
 """Checks of a setup, each with its state and a fix.
 
-Offline and free, unless models are to be called; nothing that is written stays.
+Offline and free, unless models are to be called; nothing that is written stays but consent.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from skillopt_cli.compose.privilege import Privilege, privilege_lines
 from skillopt_cli.compose.prompts import run_prompts
 from skillopt_cli.compose.seed_skill import seed_skill
 from skillopt_cli.compose.settings import Overrides, settle
-from skillopt_cli.compose.trust import refusal, required, unapproved
+from skillopt_cli.compose.trust import agree, refusal, required, unapproved
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import DEFAULT, Resolved
+from skillopt_cli.config.section import is_address
 from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.formatting import count
@@ -37,6 +38,7 @@ from skillopt_cli.doctor.machine import (
 )
 from skillopt_cli.doctor.models import check_addresses, check_answers, check_role, playing
 from skillopt_cli.doctor.sandbox import check_sandbox
+from skillopt_cli.plugins import load_benchmark
 from skillopt_cli.ports import Benchmark
 
 __all__ = ["Check", "Setup", "Terminal", "check_setup", "exit_code"]
@@ -85,33 +87,70 @@ def exit_code(found: Sequence[Check]) -> int:
 
 async def _of_run(setup: Setup, resolved: Resolved) -> list[Check]:
     config, overrides, environment = resolved.config, setup.overrides, setup.environment
-    found = await run_check("consent", partial(check_consent, overrides, resolved, environment))
-    if exit_code(found):
-        return found  # all that follows may start a program
-    found += await _of_tasks(config, environment)
-    ready: list[Role] = []
     roles = roles_of(config)
+    asked = {role: _asked(role, overrides, resolved, environment) for role in roles}
+    found = await run_check("consent", partial(check_consent, asked, trust=overrides.trust))
+    refused = bool(exit_code(found))
+    if refused:
+        roles = tuple(role for role in roles if not unapproved(asked[role]))
+        found += [_unchecked(setup, config, [role for role in asked if role not in roles])]
+    found += await _of_tasks(config, environment, started=not refused)
+    ready: list[Role] = []
     for role in roles:
         rows = await run_check(role, partial(check_role, role, overrides, config, environment))
         ready += [] if exit_code(rows) else [role]
         found += rows
-    reach = partial(check_addresses, config, environment, ready, calls=setup.calls)
-    found += await run_check("address", reach)
-    if setup.calls:
+    if not refused:
+        reach = partial(check_addresses, config, environment, ready, calls=setup.calls)
+        found += await run_check("address", reach)
+    if setup.calls and not refused:
         found += await run_check("models answer", partial(check_answers, overrides, environment))
-    players = {role: spec for role in roles if (spec := playing(config, role))}
+    players = {role: spec for role in asked if (spec := playing(config, role))}
     found += await run_check("sandbox", partial(check_sandbox, config, environment, players))
-    found += await run_check("tracker", partial(check_trackers, config, environment))
+    if not refused:
+        found += await run_check("tracker", partial(check_trackers, config, environment))
     for name, look in (
         ("outputs", check_outputs),
         ("journal", check_journal),
         ("runs", check_runs),
     ):
-        found += await run_check(name, partial(look, config))
+        if not (refused and name == "journal" and is_address(config.run.cache_dir)):
+            found += await run_check(name, partial(look, config))
     return found
 
 
-async def _of_tasks(config: RunConfig, environment: Mapping[str, str]) -> list[Check]:
+def _asked(
+    role: Role, overrides: Overrides, resolved: Resolved, environment: Mapping[str, str]
+) -> tuple[Privilege, ...]:
+    """What a role needs beyond the run's own process, as far as it can be used."""
+    # What cannot be used has a row of its own, and starts nothing.
+    with suppress(ConfigError):
+        return required(replace(overrides, roles=(role,)), resolved, environment)
+    return ()
+
+
+def _unchecked(setup: Setup, config: RunConfig, roles: Sequence[Role]) -> Check:
+    """The row that names what is not checked without consent, as it may start or call something."""
+    env, cache = config.env, config.run.cache_dir
+    names = [
+        *roles,
+        "addresses",
+        *(["answers of models"] if setup.calls else []),
+        *(["trackers"] if config.run.trackers else []),
+        *(["scoring of the data"] if env.name and load_benchmark(env.name).runs_programs else []),
+        *(["journal"] if is_address(cache) else []),
+    ]
+    return warning("not checked", ", ".join(names), "agree first, with `--trust`")
+
+
+async def _of_tasks(
+    config: RunConfig, environment: Mapping[str, str], *, started: bool
+) -> list[Check]:
+    """The rows on the tasks and texts.
+
+    Args:
+        started: whether programs may be started.
+    """
     if not config.env.name:
         return [warning("data", "no benchmark is named", "skillopt doctor searchqa")]
     opened: list[Benchmark] = []
@@ -122,28 +161,30 @@ async def _of_tasks(config: RunConfig, environment: Mapping[str, str]) -> list[C
 
     found = await run_check("data", load)
     for benchmark in opened:
-        found += await run_check("data", partial(check_tasks, config, benchmark, environment))
+        if started or not load_benchmark(config.env.name).runs_programs:
+            found += await run_check("data", partial(check_tasks, config, benchmark, environment))
         found += await run_check("tasks used", partial(check_use, config, benchmark))
         found += await run_check("seed skill", partial(check_texts, config, benchmark))
     return found
 
 
-def check_consent(
-    overrides: Overrides, resolved: Resolved, environment: Mapping[str, str]
-) -> Iterator[Check]:
+def check_consent(asked: Mapping[Role, Sequence[Privilege]], *, trust: bool) -> Iterator[Check]:
     """What a run does beyond its own process, and that the user agreed to what files ask for.
 
+    What `--trust` agrees to is remembered, as by a run.
+
+    Args:
+        asked: by role.
+        trust: whether the user agrees to all of it.
+
     Raises:
-        NotTrusted: he did not.
+        NotTrusted: there is no consent.
     """
-    asked: list[Privilege] = []
-    for role in roles_of(resolved.config):
-        # What cannot be used has a row of its own, and starts nothing.
-        with suppress(ConfigError):
-            asked += required(replace(overrides, roles=(role,)), resolved, environment)
-    if (lacking := unapproved(asked)) and not overrides.trust:
+    found = [one for several in asked.values() for one in several]
+    if (lacking := unapproved(found)) and not trust:
         raise refusal(lacking)
-    for line in privilege_lines(asked):
+    agree(lacking)
+    for line in privilege_lines(found):
         yield passed("consent", line)
 
 

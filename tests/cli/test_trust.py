@@ -218,6 +218,38 @@ def test_every_command_that_calls_or_starts_asks_first(server: ModelServer) -> N
     assert not Path("mark").exists()
 
 
+def test_the_consent_of_a_doctor_is_remembered_as_that_of_a_run(server: ModelServer) -> None:
+    evil_config(server)
+    settings = ("doctor", "searchqa", "--config", "evil.yaml")
+    assert skillopt(*settings, **BARE).code == 2
+    assert "consent" in skillopt(*settings, "--trust", **BARE).out
+    again = skillopt(*settings, **BARE)
+    assert "you have not agreed" not in again.out and "not checked" not in again.out
+    ended = skillopt("train", "searchqa", "--config", "evil.yaml", *SMALLEST[2:], **BARE)
+    assert "you have not agreed" not in ended.err
+
+
+def test_without_consent_a_doctor_checks_what_starts_and_calls_nothing(server: ModelServer) -> None:
+    evil_config(server)
+    with nothing_is_done():
+        shown = skillopt("doctor", "searchqa", "--config", "evil.yaml", "--json", **BARE)
+    rows = {row["name"]: row for row in shown.json["checks"]}
+    assert (shown.code, rows["consent"]["state"]) == (2, "failing")
+    assert {"data", "tasks used", "seed skill", "sandbox", "outputs", "disk", "runs"} <= {*rows}
+    assert rows["not checked"]["what"] == "optimizer, target, addresses"
+    assert not {"optimizer", "target", "address"} & {*rows}
+
+
+def test_without_consent_a_role_that_needs_none_is_checked(server: ModelServer) -> None:
+    evil_config(server)
+    settings = ("--config", "evil.yaml", "--optimizer-backend", "rules")
+    with nothing_is_done():
+        shown = skillopt("doctor", "searchqa", *settings, "--json", **BARE)
+    rows = {row["name"]: row for row in shown.json["checks"]}
+    assert rows["optimizer"]["what"] == "rules, which needs no model"
+    assert rows["not checked"]["what"] == "target, addresses"
+
+
 def test_a_plan_shows_what_will_be_asked(server: ModelServer) -> None:
     evil_config(server)
     settings = ("plan", "searchqa", "--config", "evil.yaml")
@@ -227,6 +259,7 @@ def test_a_plan_shows_what_will_be_asked(server: ModelServer) -> None:
     assert shown.code == 0
     assert "Programs: " in shown.out and "Keys: OPENAI_API_KEY -> " in shown.out
     assert "you have not agreed" in shown.out
+    assert "\nhint: look at evil.yaml, then agree with `--trust`\n" in shown.out
     kinds = {(row["kind"], row["needs_consent"]) for row in document["privileges"]}
     assert kinds == {("program", True), ("endpoint", True)}
 
