@@ -39,7 +39,7 @@ class Privilege:
         file: the file that gives its value; None where the user does.
         usual: whether it may be asked for by any file: a program found by its own name, a key for
             its own provider.
-        isolation: how a program is isolated, in words; "" where it is not, or not for certain.
+        isolation: whether and how a program is isolated, in words; "" where that is unknown.
     """
 
     kind: Kind

@@ -101,13 +101,19 @@ class _Settings:
             yield Privilege("program", source.command, usual=True)
 
     def isolated(self, spec: BackendSpec) -> str:
-        """How the programs of a backend are isolated; "" where the settings alone do not decide it.
+        """How the programs of a backend are isolated; "" on a cluster, whose nodes decide it.
 
         With `namespace` a run does not start on a machine that cannot isolate them.
         """
-        if self.resolved.config.run.executor != "namespace":
-            return ""
-        return f"isolated: namespace, no network{'' if spec.networked else ' but its model'}"
+        match self.resolved.config.run.executor:
+            case "ray":
+                return ""
+            case "namespace":
+                network = "" if spec.networked else " but its model"
+                return f"isolated: namespace, no network{network}"
+            case "auto" if not spec.networked:
+                return "isolated where this machine allows it"
+        return "not isolated: can read your files"
 
     def started(self, players: Iterable[BackendSpec]) -> list[str]:
         """The programs of backends, each once, and the code of tasks."""

@@ -13,10 +13,19 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from skillopt_cli.backends.agents.agent_settings import is_script
+from skillopt_cli.compose.endpoints import backend_name
+from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Resolved
 
 _SECTION = "command"
 ARGV = f"model.{_SECTION}.argv"
+CORRECT = (
+    "correct its path, which counts from the folder of the file that sets it, else from the"
+    " working folder"
+)
+"""What to do about a script that is no file."""
+_PLACES = ("~", "-", "{", "$")
+"""What begins a word that is no path as it stands."""
 
 
 def with_script_paths(settled: Resolved) -> Resolved:
@@ -47,6 +56,32 @@ def with_script_paths(settled: Resolved) -> Resolved:
     return replace(settled, config=config)
 
 
+def missing_scripts(config: RunConfig) -> list[str]:
+    """The scripts that the target's command names, and that are no files.
+
+    A file that the skill puts into the attempt's folder is there.
+    """
+    section = (config.model.model_extra or {}).get(_SECTION)
+    if backend_name(config, "target") != _SECTION or not isinstance(section, BaseModel):
+        return []
+    beside, skill = Path(getattr(section, "skill_file", "")).parent, config.env.skill_init
+    given: Sequence[str] = getattr(section, "argv", ())
+    return [
+        word
+        for word in given[1:]
+        if is_script(word)
+        and not word.startswith(_PLACES)
+        and "\0" not in word
+        and not Path(word).is_file()
+        and not (skill and _of_skill(word, Path(skill), beside))
+    ]
+
+
+def missing_words(script: str) -> str:
+    """That a script of the command is no file."""
+    return f"{ARGV} names the script `{script}`, and there is no such file"
+
+
 def _of_skill(word: str, skill: Path, beside: Path) -> bool:
     """Whether a word is the path, in an attempt's folder, of a file that the skill puts there."""
     path = relpath(word, beside) if word and "\0" not in word else ".."
@@ -56,7 +91,7 @@ def _of_skill(word: str, skill: Path, beside: Path) -> bool:
 def _absolute(word: str, folders: Sequence[Path], *, program: bool) -> str:
     """A word of a command; as an absolute path where it is that of a program or a script."""
     named = "/" in word if program else is_script(word)
-    if not named or word.startswith(("/", "~", "-", "{", "$")) or "\0" in word:
+    if not named or word.startswith(("/", *_PLACES)) or "\0" in word:
         return word
     found = next((path for folder in folders if (path := folder / word).is_file()), None)
     return normpath(found) if found else word

@@ -8,6 +8,7 @@ from dataclasses import replace
 from skillopt_cli.compose.endpoints import effective, roles_of
 from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.roles import agent_of, role_settings, role_spec
+from skillopt_cli.compose.script_paths import CORRECT, missing_scripts, missing_words
 from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import BackendUnusable, ConfigError
@@ -42,7 +43,9 @@ async def check_role(
         finally:
             # Closed without having been entered: entering might load a model.
             await lifetime(chat).__aexit__(None, None, None)
-    return [passed(role, _described(spec, settings, config))]
+    missing = missing_scripts(config) if role == "target" else []
+    rows = [warning(role, missing_words(script), CORRECT) for script in missing]
+    return [passed(role, _described(spec, settings, config)), *rows]
 
 
 async def check_addresses(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from skillopt_cli.compose.script_paths import missing_scripts, missing_words
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.statistics import CHANGED, detectable_gain, least_gain
@@ -182,6 +183,8 @@ def start_warnings(plan: PlannedRun) -> Iterator[str]:
             f"Warning: the selection split has only {count(selection, 'task')}:"
             f" {shown} can be counted on to show"
         )
+    for script in missing_scripts(plan.config):
+        yield f"Warning: {missing_words(script)}"
     if plan.unsuited:
         yield f"Warning: {plan.unsuited}"
     if plan.unedited:

@@ -168,4 +168,5 @@ def test_an_agent_of_the_project_is_found_from_any_folder() -> None:
         asked = ("--config", "../tickets-skill/config.yaml", "--optimizer-backend", "simulated")
         ended = skillopt("train", *asked, *TINY, "--trust", PATH=os.environ["PATH"])
     assert ended.code == 0, ended.err
-    assert f"Programs: python3 {found} (model.command.argv in " in ended.err
+    isolation = "not isolated: can read your files"
+    assert f"Programs: python3 {found} ({isolation}; model.command.argv in " in ended.err

@@ -345,20 +345,27 @@ def test_the_lines_name_programs_keys_hosts_and_files() -> None:
     }
     lines = list(privilege_lines(asked({"model": file})))
     assert lines == [
-        "Programs: /a/b (model.command.argv in own.yaml)",
+        "Programs: /a/b (not isolated: can read your files; model.command.argv in own.yaml)",
         "Keys: OPENAI_API_KEY -> evil.example (model.optimizer.base_url in own.yaml),"
         " MY_KEY -> /a/b (model.command.variables in own.yaml)",
     ]
+
+
+OPEN = "not isolated: can read your files"
 
 
 @pytest.mark.parametrize(
     ("backend", "executor", "words"),
     [
         (COMMAND, "namespace", "isolated: namespace, no network; model.command.argv in own.yaml"),
-        (COMMAND, "auto", "model.command.argv in own.yaml"),
-        (COMMAND, "local", "model.command.argv in own.yaml"),
+        (COMMAND, "auto", f"{OPEN}; model.command.argv in own.yaml"),
+        (COMMAND, "local", f"{OPEN}; model.command.argv in own.yaml"),
+        (COMMAND, "ray", "model.command.argv in own.yaml"),
         ({"backend": "codex_exec"}, "namespace", "isolated: namespace, no network but its model"),
-        ({"backend": "codex_exec"}, "auto", ""),
+        ({"backend": "codex_exec"}, "auto", "isolated where this machine allows it"),
+        ({"backend": "codex_exec"}, "local", OPEN),
+        ({"backend": "codex_exec"}, "ray", ""),
+        ({"backend": "cursor_exec"}, "auto", OPEN),
     ],
 )
 def test_the_isolation_of_a_program_is_named(
