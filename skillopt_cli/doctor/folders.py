@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -13,10 +15,11 @@ from skillopt_cli.config.section import is_address
 from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.core.formatting import count
 from skillopt_cli.doctor.check import Check, failing, passed, warning
+from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.safe_files import open_regular
 from skillopt_cli.store.entries import open_entries
 from skillopt_cli.store.journal import Journal
-from skillopt_cli.store.layout import EVENTS, JOURNAL
+from skillopt_cli.store.layout import EVAL_PLAN, EVENTS, JOURNAL
 from skillopt_cli.store.lock import LOCK_FILE, lock_holder
 
 SCARCE, TOO_LITTLE = 1_000_000_000, 100_000_000
@@ -88,13 +91,22 @@ def check_runs(config: RunConfig) -> Iterator[Check]:
     held = {folder: owner for folder in folders if (owner := lock_holder(folder)) is not None}
     dead = [folder for folder in folders if folder not in held and _deserted(folder)]
     for folder in dead:
-        yield warning("runs", f"{folder} was left without an ending", f"skillopt resume {folder}")
+        yield warning("runs", f"{folder} was left without an ending", _remedy(folder))
     for folder, owner in held.items():
         yield passed("runs", f"{folder} is in use by process {owner}")
     if not (dead or held):
         yield passed(
             "runs", f"none under {config.env.out_root} is in use or left without an ending"
         )
+
+
+def _remedy(folder: Path) -> str:
+    """What to do about a run whose process died: an evaluation of one skill cannot be resumed."""
+    with suppress(DataError):  # the command reports it
+        view = read_view(folder)
+        if view.run and not view.run.total_steps and not (folder / EVAL_PLAN).is_file():
+            return f"run `skillopt eval` again, and remove {folder}"
+    return f"skillopt resume {shlex.quote(str(folder))}"
 
 
 def existing(path: Path) -> Path:

@@ -393,6 +393,25 @@ def test_a_run_that_was_killed_is_resumed_by_the_fix() -> None:
     assert named(doctor("searchqa", *TINY), "runs")["state"] == "ok"
 
 
+def test_an_evaluation_that_was_killed_is_no_run_to_resume() -> None:
+    Path("mine.md").write_text("# Mine\n\nAnswer.\n", encoding="utf-8")
+    given = ("--skill", "mine.md", *SMALLEST)
+    for arms in ((), ("--arms", "none")):
+        ended = skillopt("eval", "searchqa", *given, *arms)
+        assert ended.code == 0, ended.err
+    for log in Path("outputs/searchqa").glob("*/events.jsonl"):
+        lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+        log.write_text("".join(lines[:-1]), encoding="utf-8")
+        folder, planned = log.parent, (log.parent / "eval_plan.json").exists()
+        rows = [row for row in doctor("searchqa", *TINY) if row["what"].startswith(f"{folder} ")]
+        assert [row["fix"] for row in rows] == [
+            f"skillopt resume {folder}"
+            if planned
+            else f"run `skillopt eval` again, and remove {folder}"
+        ]
+        assert (skillopt("resume", folder).code == 0) == planned
+
+
 def test_a_broken_plug_in_is_named_and_a_breaking_one_is_no_traceback(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -559,6 +578,37 @@ def test_a_program_of_the_user_may_be_isolated_where_it_needs_no_network() -> No
     assert row["fix"] == (
         "set `--executor namespace` if the program needs no network, else `--executor local`"
     )
+
+
+@pytest.mark.parametrize(
+    ("argv", "missing"),
+    [
+        (["python3", "nope.py"], ["nope.py"]),
+        (
+            ["python3", "-u", "/nowhere/nope.py", "lib/other.sh"],
+            ["/nowhere/nope.py", "lib/other.sh"],
+        ),
+        (["python3", "here.py"], []),
+        (["python3", "scripts/of_skill.py"], []),
+        (["cat", "{workspace}/made.py", "notes"], []),
+    ],
+)
+def test_a_script_of_a_command_that_is_no_file_is_named(
+    argv: list[str], missing: list[str]
+) -> None:
+    Path("here.py").write_text("print(1)\n", encoding="utf-8")
+    Path("mine/scripts").mkdir(parents=True)
+    Path("mine/SKILL.md").write_text("# Mine\n\nAnswer.\n", encoding="utf-8")
+    Path("mine/scripts/of_skill.py").write_text("print(1)\n", encoding="utf-8")
+    given = f"model.command.argv={json.dumps(argv)}"
+    flags = ("--target-backend", "command", "--set", given, "--skill-init", "mine")
+    said = [
+        f"model.command.argv names the script `{one}`, and there is no such file" for one in missing
+    ]
+    rows = [row for row in doctor("searchqa", *TINY, *flags) if row["name"] == "target"]
+    assert [row["what"] for row in rows if row["state"] == "warning"] == said
+    noted = skillopt("plan", "searchqa", *TINY, *flags).out.splitlines()
+    assert [line for line in noted if "names the script" in line] == [f"Warning: {x}" for x in said]
 
 
 def test_no_sandbox_at_all_counts_where_programs_run(tmp_path: Path) -> None:
