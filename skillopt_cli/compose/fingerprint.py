@@ -13,6 +13,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from skillopt_cli import __version__
+from skillopt_cli.compose.fingerprint_files import file_changes, file_digests
 from skillopt_cli.compose.run_folder import anchored, dump_config
 from skillopt_cli.compose.seed_skill import seed_skill
 from skillopt_cli.config import RunConfig
@@ -126,7 +127,7 @@ def manifest(run: Run, seed: SkillDocument) -> dict[str, Any]:
     """Versions, configuration, split ids with content hashes, and digests.
 
     They are of the models, the prompts, the seed skill and, for people, the target's file of
-    weights, if it is one.
+    weights, if it is one, and the files of its program and of the seed skill.
     """
     return {
         "schema": SCHEMA,
@@ -138,6 +139,7 @@ def manifest(run: Run, seed: SkillDocument) -> dict[str, Any]:
         **({"judge": _digest(run.judge.fingerprint)} if run.judge else {}),
         **({"weights": files[0]} if (files := _FILE.findall(run.target.fingerprint)) else {}),
         "seed_skill": seed.digest,
+        **({"files": named} if (named := file_digests(run.config, seed)) else {}),
         "prompts": {
             name: _digest(text)
             for name, text in sorted(run.prompts.items())
@@ -188,7 +190,7 @@ def drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     changes = config_drift(old, new["config"])
     for key in ("benchmark", "target", "optimizer", "judge", "seed_skill"):
         if old.get(key) != new.get(key):
-            changes.append(_another(key))
+            changes.append(_another(key, old, new))
     for name in sorted({*old["prompts"], *new["prompts"]}):
         if old["prompts"].get(name) != new["prompts"].get(name):
             changes.append(f"prompt {name} reads differently")
@@ -197,8 +199,10 @@ def drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     return changes
 
 
-def _another(part: str) -> str:
-    return f"{part.replace('_', ' ')} is another one"
+def _another(part: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """That a part is another one, with its files that changed where the manifests have them."""
+    files = file_changes(*(found.get("files", {}).get(part, {}) for found in (old, new)))
+    return f"{part.replace('_', ' ')} is another one" + (f": {', '.join(files)}" if files else "")
 
 
 def config_drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -228,7 +232,7 @@ def _default(key: str) -> Any:
 
 
 def check_config_drift(folder: Path, config: RunConfig) -> None:
-    """Refuse settings, or a seed skill, other than those that a run recorded.
+    """Refuse settings, or a seed skill, other than those that a finished run recorded.
 
     Raises:
         DriftRefused: one changed.
@@ -237,13 +241,18 @@ def check_config_drift(folder: Path, config: RunConfig) -> None:
     old = read_manifest(folder / MANIFEST)
     changes = config_drift(old, binding(config))
     named = config.env.skill_init
-    if named and Path(named).exists() and seed_skill(config.env, "").digest != old["seed_skill"]:
-        changes.append(_another("seed_skill"))
-    refuse_drift(changes)
+    if named and Path(named).exists():
+        seed = seed_skill(config.env, "")
+        if seed.digest != old["seed_skill"]:
+            changes.append(_another("seed_skill", old, {"files": file_digests(config, seed)}))
+    refuse_drift(changes, finished=True)
 
 
-def refuse_drift(changes: list[str]) -> None:
+def refuse_drift(changes: list[str], *, finished: bool = False) -> None:
     """Stop a resume under changed conditions.
+
+    Args:
+        finished: whether the run is, so that nothing is left to do under its own conditions.
 
     Raises:
         DriftRefused: something changed; the message lists it.
@@ -254,6 +263,10 @@ def refuse_drift(changes: list[str]) -> None:
         if any(f": {NEW} -> " in change for change in changes):
             undo = "finish it with the version that began it"
             begun = ", as an earlier version of skillopt began it"
+        if any(change.startswith(_another("seed_skill", {}, {})) for change in changes):
+            undo += " (`skillopt diff-skills --undo SKILL` takes back a skill that was applied)"
+        if finished:
+            undo = f"a finished run has nothing to resume; {undo}"
         raise DriftRefused(
             f"the run cannot go on under changed conditions{begun}:{listed}",
             f"{undo}, or add --allow-drift to go on and have it recorded",

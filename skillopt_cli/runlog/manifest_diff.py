@@ -55,7 +55,19 @@ def differences(manifests: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, 
     values = {
         key: tuple(column.get(key, known[key]) for column in columns) for key in sorted(known)
     }
-    return {key: row for key, row in values.items() if any(v != row[0] for v in row)}
+    found = {key: row for key, row in values.items() if any(v != row[0] for v in row)}
+    return {_with_files(key, manifests): row for key, row in found.items()}
+
+
+def _with_files(key: str, manifests: Sequence[Mapping[str, Any]]) -> str:
+    """The key of a part that differs, with those of its files that do, where all have them."""
+    part = key.strip("()").replace(" ", "_")
+    known = [manifest.get("files", {}).get(part, {}) for manifest in manifests]
+    if part not in _PARTS or not all(known):
+        return key
+    paths = sorted({path for files in known for path in files})
+    apart = [path for path in paths if len({files.get(path) for files in known}) > 1]
+    return f"({key.strip('()')}: {', '.join(apart)})" if apart else key
 
 
 def _conditions(manifest: Mapping[str, Any]) -> dict[str, Any]:

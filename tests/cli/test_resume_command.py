@@ -64,6 +64,7 @@ def test_a_changed_condition_is_refused_with_a_list(change: tuple[str, str], lin
     assert ended.code == 2
     assert line in ended.err
     assert "--allow-drift" in ended.hint
+    assert ended.hint.startswith("hint: a finished run has nothing to resume; ")
     assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before
 
 

@@ -305,7 +305,22 @@ def test_a_changed_file_of_the_seed_is_a_changed_condition() -> None:
     assert capped.code == 5, capped.err
     (Path("mine") / "logo.png").write_bytes(b"\0other")
     refusal = refused(2, "resume", "outputs/folder/a", PATH=os.environ["PATH"])
-    assert "seed skill is another one" in refusal.err
+    assert "seed skill is another one: logo.png changed" in refusal.err
+
+
+def test_a_refusal_names_every_file_that_changed() -> None:
+    assert order("--max-rollouts", 3).code == 5
+    Path("agent.py").write_text(
+        Path("agent.py").read_text(encoding="utf-8") + "# changed\n", encoding="utf-8"
+    )
+    skill = Path("mine/SKILL.md")
+    skill.write_text(f"{skill.read_text(encoding='utf-8')}\nBe brief.\n", encoding="utf-8")
+    (Path("mine") / "new.txt").write_text("new", encoding="utf-8")
+    refusal = refused(2, "resume", "outputs/folder/a", PATH=os.environ["PATH"])
+    assert f"target is another one: {Path('agent.py').absolute()} changed" in refusal.err
+    assert "seed skill is another one: SKILL.md changed, new.txt is new" in refusal.err
+    assert "`skillopt diff-skills --undo SKILL`" in refusal.hint
+    assert "a finished run" not in refusal.hint
 
 
 @pytest.mark.slow

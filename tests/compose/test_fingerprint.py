@@ -84,6 +84,25 @@ def test_models_prompts_seed_and_tasks_count_too(old: dict[str, Any]) -> None:
     assert changed(old, splits=splits) == [f"the train split differs in 1 task: {first}"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ({"a.py": "1"}, {"a.py": "2"}, ": a.py changed"),
+        ({"a.py": "1", "b": "1"}, {"a.py": "2", "c": "1"}, ": a.py changed, b is gone, c is new"),
+        ({"a.py": "1"}, {"a.py": "1"}, ""),
+        ({}, {"a.py": "1"}, ""),
+        ({"a.py": "1"}, {}, ""),
+    ],
+)
+@pytest.mark.parametrize("part", ["target", "seed_skill"])
+def test_the_files_of_a_part_that_changed_are_named(
+    old: dict[str, Any], part: str, before: dict[str, str], after: dict[str, str], words: str
+) -> None:
+    known = {**old, "files": {part: before}}
+    given = {**old, part: "x", "files": {part: after}}
+    assert drift(known, given) == [f"{part.replace('_', ' ')} is another one{words}"]
+
+
 def test_the_order_of_tasks_counts(old: dict[str, Any]) -> None:
     turned = {**old["splits"], "test": dict(reversed(old["splits"]["test"].items()))}
     assert changed(old, splits=turned) == ["the test split has another order"]

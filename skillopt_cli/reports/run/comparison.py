@@ -138,7 +138,7 @@ def _changed(step: StepView) -> bool:
 def _differing(runs: Sequence[Subject], differences: Sequence[Difference]) -> Rows:
     """Settings with the value each run has."""
     labels = _labels(runs)
-    columns = [(one_line(d.key), *(_value(v) for v in d.values)) for d in differences]
+    columns = [(one_line(d.key), *_shown(d)) for d in differences]
     if len(runs) <= _ABREAST:
         return Rows(("setting", *labels), columns)
     titles, *values = zip(*columns, strict=True)
@@ -200,6 +200,15 @@ def _cell(step: StepView) -> str:
         return action_words(step.action)
     bound = "at most " if decision.early else ""
     return f"{action_words(step.action)} {bound}{score(decision.candidate)}"
+
+
+def _shown(difference: Difference) -> Iterator[str]:
+    """The value of each run; of what a manifest holds digests, whether runs have the same one."""
+    if difference.key.startswith("(") and difference.key != "(benchmark)":
+        number = {digest: n for n, digest in enumerate(dict.fromkeys(difference.values), 1)}
+        yield from (f"version {number[v]}" if v is not None else "-" for v in difference.values)
+    else:
+        yield from map(_value, difference.values)
 
 
 def _value(value: object) -> str:
