@@ -13,7 +13,7 @@ from skillopt_cli.compose.run_folder import find_run
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.formatting import count
 from skillopt_cli.reports.diff.named_skill import by_id, named_skill
-from skillopt_cli.reports.export.skill import shipped_skill
+from skillopt_cli.reports.export.skill import ZIP, shipped_skill, zipped
 from skillopt_cli.reports.export.table import WRITERS
 from skillopt_cli.reports.export.tables import TABLES
 from skillopt_cli.reports.export.tasks import exported_tasks
@@ -52,18 +52,24 @@ def export_table(
 def export_skill(name: str, out_root: Path, out: Path | None) -> None:
     """Write a run's best skill, or another one that is named as `RUN:3`, without our marks.
 
-    A skill that is a folder becomes one.
+    A skill that is a folder becomes one, or an archive where `out` ends in `.zip`.
 
     Raises:
-        UsageError: there is no such skill, or the place for it is taken.
+        UsageError: there is no such skill, the place for it is taken, or a skill that is one file
+            is to be an archive.
     """
     if out is not None:
         check_vacant(out)
     skill = shipped_skill(named_skill(by_id(name, out_root)))
+    archived = out is not None and out.suffix.lower() == ZIP
     if skill.folder is None:
+        if archived:
+            raise UsageError(f"the skill {name} is one file", "end the name in `.md`")
         put(out, skill.text)
     elif out is None:
         raise UsageError(f"the skill {name} is a folder", "name a new folder for it with --out")
+    elif archived:
+        put(out, zipped(skill))
     else:
         replace_folder(out, skill)
         typer.echo(f"wrote {out}", err=True)

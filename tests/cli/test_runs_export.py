@@ -308,6 +308,7 @@ def test_what_cannot_be_exported_is_said(places: Path) -> None:
         (("--out", "there.csv"), "exists already"),
         (("--split", "dev"), "no split `dev`"),
         (("--what", "skill", "--format", "csv"), "belong to tables"),
+        (("--what", "skill", "--out", "best.zip"), "is one file"),
         (("--what", "skill", "--split", "test"), "belong to tables"),
     ):
         assert said in refused(2, *export, *options).error

@@ -77,11 +77,19 @@ def test_a_skill_folder_is_an_archive(tmp_path: Path) -> None:
         ended = skillopt("train", "searchqa", *TINY, *small, "--skill-init", skill, "--run-id", "f")
         assert ended.code == 0, ended.err
         run = Path("outputs/searchqa/f")
-        skillopt("runs", "export", run, "--what", "skill", "--out", "best")
+        for out in ("best", "best.zip"):
+            assert skillopt("runs", "export", run, "--what", "skill", "--out", out).code == 0
     with client(tmp_path / "outputs") as asking:
         answer = asking.get("/runs/searchqa/f/export/skill.zip")
         assert asking.get("/runs/searchqa/f/export/skill.md").status_code == 404
-    with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
+    assert zipfile.is_zipfile(tmp_path / "best.zip")
+    for archive in (io.BytesIO(answer.content), tmp_path / "best.zip"):
+        check_archive(archive, tmp_path)
+
+
+def check_archive(archive: io.BytesIO | Path, tmp_path: Path) -> None:
+    """Check that an archive holds the files of the exported skill."""
+    with zipfile.ZipFile(archive) as packed:
         files = {one.filename: one for one in packed.infolist() if not one.is_dir()}
         expected = {
             path.relative_to(tmp_path / "best").as_posix(): path

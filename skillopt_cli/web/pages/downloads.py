@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
 from threading import Lock
 from typing import BinaryIO
 from urllib.parse import quote
@@ -18,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.task import Split
 from skillopt_cli.reports.diff.named_skill import named_skill
-from skillopt_cli.reports.export.skill import shipped_skill
+from skillopt_cli.reports.export.skill import shipped_skill, zipped
 from skillopt_cli.reports.export.steps import step_table
 from skillopt_cli.reports.export.table import WRITERS, as_csv
 from skillopt_cli.reports.export.tables import TABLES
@@ -27,7 +25,6 @@ from skillopt_cli.reports.run.html import as_html
 from skillopt_cli.reports.run.run_report import run_report
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.reports.split_ledger import split_ledger
-from skillopt_cli.store.atomic_files import replace_folder
 from skillopt_cli.web.context import Page, WebContext, run_name
 from skillopt_cli.web.pages.overview import evaluation
 from skillopt_cli.web.pages.reading import reading_page
@@ -131,15 +128,7 @@ def _table(snapshot: RunSnapshot, what: str, form: str, split: Split | None = No
 def _skill(run: Path) -> bytes:
     """The best skill without our marks: its text, or a folder as an archive."""
     skill = shipped_skill(named_skill(str(run)))
-    if skill.folder is None:
-        return skill.text.encode(errors="backslashreplace")
-    packed = io.BytesIO()
-    with TemporaryDirectory() as around, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as made:
-        folder = Path(around) / "skill"
-        replace_folder(folder, skill)
-        for path in sorted(folder.rglob("*")):
-            made.write(path, path.relative_to(folder).as_posix())
-    return packed.getvalue()
+    return zipped(skill) if skill.folder else skill.text.encode(errors="backslashreplace")
 
 
 def _report(context: WebContext, snapshot: RunSnapshot) -> bytes:
