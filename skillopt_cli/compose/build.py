@@ -152,8 +152,7 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
             elsewhere=_open_cluster(base, benchmark, models),
         )
         check_abilities(benchmark, models.names["target"], models.target.offers)
-        allowed = request.allow_drift
-        changed = record_fingerprint(folder, run, seed, base.past, allow_drift=allowed)
+        changed = record_fingerprint(folder, run, seed, base.past, allow_drift=request.allow_drift)
         record_sources(folder, request.sources)
         session = Session(
             run=run,

@@ -25,7 +25,7 @@ CORRECT = (
 )
 """What to do about a script that is no file."""
 _PLACES = ("~", "-", "{", "$")
-"""What begins a word that is no path as it stands."""
+"""First characters of a word that is no path."""
 
 
 def with_script_paths(settled: Resolved) -> Resolved:

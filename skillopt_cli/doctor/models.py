@@ -43,8 +43,8 @@ async def check_role(
         finally:
             # Closed without having been entered: entering might load a model.
             await lifetime(chat).__aexit__(None, None, None)
-    missing = missing_scripts(config) if role == "target" else []
-    rows = [warning(role, missing_words(script), CORRECT) for script in missing]
+    absent = missing_scripts(config) if role == "target" else []
+    rows = [warning(role, missing_words(script), CORRECT) for script in absent]
     return [passed(role, _described(spec, settings, config)), *rows]
 
 

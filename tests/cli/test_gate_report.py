@@ -401,10 +401,10 @@ def test_an_evaluation_has_no_steps_to_write() -> None:
 def test_a_target_or_seed_that_differs_is_no_bare_digest() -> None:
     Path("mine.md").write_text("# Mine\n\nAnswer.\n", encoding="utf-8")
     for run in ("one", "two", "three"):
-        finished_run(*SMALLEST, "--skill-init", "mine.md", run_id=run)
+        train(*SMALLEST, "--skill-init", "mine.md", run_id=run)
         if run == "one":
             Path("mine.md").write_text("# Mine\n\nAnswer briefly.\n", encoding="utf-8")
     ended = skillopt("gate-report", "one", "two", "three")
     assert ended.code == 0, ended.err
     (row,) = (line.split() for line in ended.out.splitlines() if line.startswith("(seed skill"))
-    assert row == "(seed skill: mine.md) version 1 version 2 version 2".split()
+    assert row == ["(seed", "skill:", "mine.md)", "version", "1", "version", "2", "version", "2"]
