@@ -11,6 +11,7 @@ from skillopt_cli.api.calls import Observer, execute
 from skillopt_cli.compose.eval_plan import EvalPlan, write_evaluation
 from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.core.events import SkillPruned
+from skillopt_cli.core.run_verdict import VerdictRule
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.engine.session import Session, compare_session, prune_session
 from skillopt_cli.reports.arms import arms_document, task_rows
@@ -53,7 +54,7 @@ async def compared(session: Session, plan: EvalPlan) -> dict[str, Any]:
         "split": plan.split,
         "repeats": plan.repeats,
         "given": {arm.name: arm.given for arm in plan.arms},
-        **arms_document(results, run.metric),
+        **arms_document(results, VerdictRule(run.metric, run.rule.min_coverage), plan.split),
         **({"lint": lint_document(run, results)} if plan.lint else {}),
     }
 

@@ -32,6 +32,7 @@ from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.engine.session import Session, evaluate_session
 from skillopt_cli.ports import Benchmark
+from skillopt_cli.reports.arms import train_warning
 from skillopt_cli.reports.diff.named_skill import skill_path
 from skillopt_cli.runlog.text.format import score
 
@@ -174,4 +175,6 @@ def _show(folder: Path, result: dict[str, Any], *, json: bool) -> None:
     )
     for kind, part in result["task_types"].items():
         typer.echo(f"  {kind}: hard {score(part['hard'])} (n={part['total']})")
+    if warning := train_warning(result["split"]):
+        typer.echo(warning)
     typer.echo(f"details: {folder}")

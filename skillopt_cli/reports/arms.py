@@ -8,23 +8,46 @@ from dataclasses import asdict
 from typing import Any
 
 from skillopt_cli.core.repeats import Repeated, compared
+from skillopt_cli.core.run_verdict import VerdictRule, run_verdict
 from skillopt_cli.core.score import Metric
 from skillopt_cli.core.statistics import corrected, interval
-from skillopt_cli.core.task import Task
-from skillopt_cli.reports.page import Rows
-from skillopt_cli.runlog.text.format import UNKNOWN, change, out_of, score
+from skillopt_cli.core.task import Split, Task
+from skillopt_cli.reports.page import Block, Line, Rows
+from skillopt_cli.runlog.text.format import UNKNOWN, change, one_line, out_of, score
+from skillopt_cli.runlog.text.verdict import verdict_document
 
 Document = dict[str, Any]
 PAIR_TITLES = ("pair", "gain", "95 % interval", "won", "lost", "tied", "p", "p (all pairs)")
 
 
-def arms_document(arms: Mapping[str, Repeated], metric: Metric) -> Document:
-    """The arms, and every pair of them, as JSON."""
+def arms_document(arms: Mapping[str, Repeated], rule: VerdictRule, split: Split) -> Document:
+    """The arms, and every pair of them, as JSON; of two arms with the verdict on the second."""
+    metric = rule.metric
+    found = _verdict(arms, rule, split) if len(arms) == 2 else None
     return {
         "metric": metric.name,
         "arms": [{"name": name, **_arm(found, metric)} for name, found in arms.items()],
         "pairs": [asdict(pair) for pair in compared(arms, metric)],
+        **({"verdict": found} if found else {}),
     }
+
+
+def _verdict(arms: Mapping[str, Repeated], rule: VerdictRule, split: Split) -> Document:
+    """The verdict on the second of two arms, by the mean of the draws of each task."""
+    (first, one), (second, other) = arms.items()
+    same = one.skill.sent.digest == other.skill.sent.digest
+    found = run_verdict(one.averaged.marks, other.averaged.marks, split, rule, identical=same)
+    return verdict_document(found, (f"`{first}`", f"`{second}`"))
+
+
+def train_warning(split: str) -> str:
+    """That scores of the train split are no evidence; "" for any other split."""
+    if split != "train":
+        return ""
+    return (
+        "Warning: a training reads the train tasks, so a gain on them shows nothing about others;"
+        " measure with `--split test`"
+    )
 
 
 def _arm(found: Repeated, metric: Metric) -> Document:
@@ -87,14 +110,18 @@ def task_rows(arms: Mapping[str, Repeated], tasks: Sequence[Task]) -> Iterator[s
         yield f"{json.dumps(row, ensure_ascii=False)}\n"
 
 
-def arms_rows(document: Document) -> Iterator[Rows]:
-    """A table of the arms, and one of their pairs, if there are any."""
+def arms_rows(document: Document) -> Iterator[Block]:
+    """A table of the arms, one of their pairs, if there are any, and the verdict on a pair."""
     yield Rows(("arm", "score", "95 % interval", "tasks", "chars"), _arm_rows(document))
     if document["pairs"]:
         yield Rows(PAIR_TITLES, [pair_row(pair) for pair in document["pairs"]])
+    if "verdict" in document:
+        yield Line(f"Verdict: {one_line(document['verdict']['sentence'])}", free=True)
+    if warning := train_warning(document["split"]):
+        yield Line(warning, "yellow", free=True)
 
 
-def matrix_rows(document: Document) -> Iterator[Rows]:
+def matrix_rows(document: Document) -> Iterator[Block]:
     """A table of the arms with every target, and one of their pairs, if there are any."""
     targets = document["targets"]
     scores = [
@@ -105,6 +132,8 @@ def matrix_rows(document: Document) -> Iterator[Rows]:
     pairs = [[t["target"], *pair_row(pair)] for t in targets for pair in t["pairs"]]
     if pairs:
         yield Rows(("target", *PAIR_TITLES), pairs)
+    if warning := train_warning(document["split"]):
+        yield Line(warning, "yellow", free=True)
 
 
 def _cell(arm: Document) -> str:

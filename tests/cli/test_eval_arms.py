@@ -166,3 +166,35 @@ def test_broken_attempts_are_no_comparison() -> None:
     )
     assert "only 0 of 3 attempts with the arm `none` could be scored" in ended.error
     assert "`skillopt resume e` tries them again" in ended.hint
+
+
+def test_two_arms_end_with_the_verdict_in_words() -> None:
+    run = finished_run(*SMALLEST)
+    found = compared("--skill", run, "--arms", "none,best")
+    sentence = found["verdict"]["sentence"]
+    assert sentence.startswith("It is not clear whether `best` is better: ")
+    assert "on 3 test tasks" in sentence and "the seed" not in sentence
+    (pair,) = found["pairs"]
+    assert (found["verdict"]["fixed"], found["verdict"]["broke"]) == (pair["won"], pair["lost"])
+    shown = skillopt("eval", "--skill", run, "--arms", "none,best", "--run-id", "again").out
+    assert shown.splitlines()[-2] == f"Verdict: {sentence}"
+    assert f"Verdict: {sentence}" in skillopt("gate-report", FOLDER).out
+
+
+def test_equal_arms_have_nothing_to_compare_and_several_no_verdict() -> None:
+    run = finished_run(*SMALLEST)
+    found = compared("--skill", run, "--arms", "seed,same=a:seed")
+    assert found["verdict"]["sentence"] == (
+        "`same` reads the same as `seed`: there is nothing to compare."
+    )
+    several = skillopt("eval", "--skill", run, "--arms", "none,seed,best", "--run-id", "f").out
+    assert "Verdict" not in several
+
+
+@pytest.mark.parametrize("arms", [(), ("--arms", "none,best")])
+@pytest.mark.parametrize("split", ["train", "selection", "test"])
+def test_scores_of_train_tasks_come_with_a_warning(arms: tuple[str, ...], split: str) -> None:
+    run = finished_run(*SMALLEST)
+    ended = skillopt("eval", "--skill", run, *arms, "--split", split, "--run-id", "e")
+    assert ended.code == 0, ended.err
+    assert ("Warning: a training reads the train tasks" in ended.out) == (split == "train")

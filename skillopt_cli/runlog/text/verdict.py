@@ -22,23 +22,30 @@ VERDICT_TITLES: Mapping[str, tuple[str, str]] = {
     "nothing won": ("No change", "yellow"),
 }
 """The word of a verdict as a heading, with the style of it."""
+Arms = tuple[str, str]
+"""What the first and the second skill of a verdict are called in its sentence."""
+TRAINED: Arms = ("the seed", "the trained skill")
 _LONGEST = 40
 """Characters of an answer that are shown."""
 _RAREST = 1_000_000
 
 
-def verdict_document(verdict: RunVerdict) -> dict[str, Any]:
-    """The entry `verdict` of `summary.json`."""
-    return {**asdict(verdict), "sentence": verdict_sentence(verdict)}
+def verdict_document(verdict: RunVerdict, arms: Arms = TRAINED) -> dict[str, Any]:
+    """The entry `verdict` of `summary.json` and of a comparison's `eval_summary.json`."""
+    return {**asdict(verdict), "sentence": verdict_sentence(verdict, arms)}
 
 
-def verdict_sentence(verdict: RunVerdict) -> str:
+def verdict_sentence(verdict: RunVerdict, arms: Arms = TRAINED) -> str:
     """The verdict in words, with the numbers that it rests on."""
+    seed_name, best_name = arms
+    started = f"{best_name[:1].upper()}{best_name[1:]}"
+    if verdict.identical and arms != TRAINED:
+        return f"{started} reads the same as {seed_name}: there is nothing to compare."
     if verdict.identical:
         return "The best skill is the seed skill, unchanged: there is nothing to compare."
     if verdict.best is None:
         tasks = f"{verdict.asked} {verdict.split}"
-        return f"There is no verdict on the trained skill: none of {tasks} tasks has both scores."
+        return f"There is no verdict on {best_name}: none of {tasks} tasks has both scores."
     best, seed = pair(verdict.best, verdict.seed)
     against = (
         f"{best} against {seed}{_metric(verdict)} on {count(verdict.n, f'{verdict.split} task')}"
@@ -46,13 +53,13 @@ def verdict_sentence(verdict: RunVerdict) -> str:
         f" chance alone explains {_so_large(verdict)} in {chance_words(verdict.p_value)})"
     )
     if verdict.word == "improved":
-        return f"The trained skill is better than the seed: {against}."
+        return f"{started} is better than {seed_name}: {against}."
     if verdict.word == "worse":
-        return f"The trained skill is worse than the seed: {against}."
+        return f"{started} is worse than {seed_name}: {against}."
     if verdict.word == "underpowered":
-        return f"It is not clear whether the trained skill is better: {against}. {_why(verdict)}"
+        return f"It is not clear whether {best_name} is better: {against}. {_why(verdict)}"
     return (
-        f"It is not proven that the trained skill is better than the seed: {against}. A gain of"
+        f"It is not proven that {best_name} is better than {seed_name}: {against}. A gain of"
         f" {verdict.detectable:.2f} or more would most likely have shown."
     )
 
