@@ -45,7 +45,8 @@ def train(
     """Train a skill document on a benchmark.
 
     Rolls out tasks with the current skill, lets the optimizer read the scored trajectories and
-    propose edits, and accepts a candidate only if it scores strictly better on the selection split.
+    propose edits, and accepts a candidate only if it scores no worse on the selection split; with
+    evaluation.gate_policy=strict, as in the preset paper, only if it scores better.
     """
     request = run_request(overrides, read_environment(), record, replay)
     if run_id is not None:

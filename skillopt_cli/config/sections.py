@@ -161,7 +161,7 @@ class EvaluationConfig(SettingsSection):
     """How candidates are measured and accepted."""
 
     use_gate: bool = True
-    """Accept only what scores strictly better; false measures and accepts everything."""
+    """Accept only what the gate policy accepts; false measures and accepts everything."""
     gate_policy: GatePolicy = "strict"
     """What the gate accepts: strict and pooled a higher mean, pooled against a current skill that
     is measured again in each step; not_worse an equal mean as well; no_regression a higher mean
