@@ -12,7 +12,7 @@ import pytest
 from skillopt_cli.compose.prompts import PLACEHOLDERS, effective_prompts, shipped_prompts
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.engine.session import train_session
-from skillopt_cli.stages.answer_schemas import Consolidation, Guidance, Notes, Ranking
+from skillopt_cli.stages.answer_schemas import Consolidation, Contract, Guidance, Notes, Ranking
 from skillopt_cli.stages.modes import MODES
 from skillopt_cli.stages.prompt_specs import PROMPTS
 from skillopt_cli.stages.rewrite_schemas import NewSkill, Rate
@@ -51,7 +51,7 @@ def required(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> set[str]:
     return found.union(*(required(part, whole) for part in parts if part))
 
 
-CONTRACTS = {
+CONTRACTS: Mapping[str, type[Contract]] = {
     "ranking": Ranking,
     "learning_rate": Rate,
     "rewrite": NewSkill,
