@@ -27,6 +27,7 @@ from skillopt_cli.engine.session import Session
 from skillopt_cli.planning.call_costs import long_skill_words, skill_chars
 from skillopt_cli.runlog.remaining import Schedule
 from skillopt_cli.runlog.run_log import RunLog
+from skillopt_cli.runlog.schedule_file import write_schedule
 from skillopt_cli.runlog.text.header import simulated_note
 from skillopt_cli.ui.display import open_display
 from skillopt_cli.ui.json_lines import JsonLines
@@ -45,7 +46,7 @@ def execute(
     """Open a run on `folder`, display it and await `work`; its result, and the run's summary.
 
     Args:
-        schedule: how long the parts of a training will take, for its display.
+        schedule: how long the parts of a training will take, for its display and for its page.
 
     Raises:
         SkillOptError: as `open_run` does.
@@ -64,6 +65,8 @@ def execute(
         request = replace(request, log=log).with_observers([*first, *observers])
         try:
             with open_run(folder, request, _ignore if style == "none" else _notify) as run:
+                if schedule is not None:
+                    write_schedule(folder, schedule)
                 result = asyncio.run(_stopped_by_signals(run, work))
         finally:
             if lines is not None and run is not None and run.summary:

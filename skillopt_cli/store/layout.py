@@ -18,6 +18,7 @@ SUMMARY_SCHEMA = 1
 """Version of a summary, and of a row of a list of runs."""
 ENTRIES = "entries"
 """Below the folder of a shared cache."""
+SCHEDULE = "schedule.json"
 SNAPSHOT = "events.snapshot"
 """The read model of the first part of a long log; made again when it is missing."""
 

@@ -8,8 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from skillopt_cli.runlog.parts import StageView
-from skillopt_cli.runlog.remaining import Schedule, measured_pace, seconds_left
-from skillopt_cli.runlog.text.format import count, duration, one_line
+from skillopt_cli.runlog.remaining import Schedule
+from skillopt_cli.runlog.text.format import count, one_line
+from skillopt_cli.runlog.text.remaining import left_words, run_left
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.ui.panel_rows import readable
 
@@ -30,7 +31,7 @@ def progress(view: RunView, now: float, schedule: Schedule | None = None, *, pla
         grid.add_row(
             Text(f"steps{epochs}"),
             ProgressBar(total=view.total_steps, completed=min(view.done, view.total_steps)),
-            Text(f"{view.done}/{view.total_steps}  {_run_left(view, now, schedule)}".rstrip()),
+            Text(f"{view.done}/{view.total_steps}  {run_left(view, now, schedule)}".rstrip()),
         )
     for stage in view.stages[-_STAGES:]:
         grid.add_row(readable(_stage_title(view, stage), plain), *_stage_state(view, stage, now))
@@ -57,21 +58,5 @@ def _stage_state(
         return "", Text(f"{count(stage.calls, 'call')}, {stage.workers} at once", style="dim")
     total = max(1, stage.total)
     bar = ProgressBar(total=total, completed=min(stage.done, total))
-    left = "" if stage.open_ended else f"  {_left(view, stage.left(now))}"
+    left = "" if stage.open_ended else f"  {left_words(view, stage.left(now))}"
     return bar, Text(f"{stage.done}/{stage.total}{left}")
-
-
-def _run_left(view: RunView, now: float, schedule: Schedule | None) -> str:
-    """How long the run still takes; `about` while no step has shown how long steps take."""
-    # Without a plan nobody knows how long the tests take that come after the last step.
-    if view.ending is not None or (schedule is None and view.done >= view.total_steps):
-        return ""
-    seconds = seconds_left(view, now, schedule)
-    known = seconds is None or measured_pace(view) or view.steering.paused is not None
-    return _left(view, seconds) if known else f"about {_left(view, seconds)}"
-
-
-def _left(view: RunView, seconds: float | None) -> str:
-    if view.steering.paused is not None:
-        return "paused"
-    return "left ?" if seconds is None else f"{duration(seconds)} left"

@@ -14,6 +14,7 @@ from command_line import PUBLISHED, TINY, events, refused, skillopt
 from plugin_folder import benchmark, install
 
 from skillopt_cli.backends.chat.weights import BYTES
+from skillopt_cli.runlog.schedule_file import read_schedule
 
 JUDGE = "--set=model.judge.backend=simulated"
 SIMULATED = ("--set", "model.backend=simulated", "--set", "run.workers=24", "--display", "none")
@@ -371,6 +372,8 @@ def test_a_resumed_run_says_what_is_left() -> None:
     (done,) = [e["done"] for e in events(Path("outputs/searchqa/a"), "run_started")][1:]
     assert 0 < done < 4
     assert ended.err.startswith(f"Plan: {4 - done} steps of 4 left, ")
+    schedule = read_schedule(Path("outputs/searchqa/a"))
+    assert schedule is not None and len(schedule.steps) == 4 - done
     again = skillopt("resume", "outputs/searchqa/a")
     assert "Plan:" not in again.err
 
@@ -428,6 +431,8 @@ def test_a_long_seed_skill_is_warned_of(chars: int, told: str, in_folder: bool) 
 def test_the_short_form_comes_first_and_never_on_stdout() -> None:
     ended = skillopt("train", "searchqa", *TINY, "--run-id", "a")
     assert ended.err.startswith("Plan: 4 steps, ")
+    schedule = read_schedule(Path("outputs/searchqa/a"))
+    assert schedule is not None and len(schedule.steps) == 4
     assert "Plan:" not in ended.out
     as_json = skillopt("train", "searchqa", *TINY, "--run-id", "b", "--json")
     assert "Plan:" not in as_json.out + as_json.err

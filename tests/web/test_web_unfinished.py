@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import shlex
+import time
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 from dom import parsed, text_of
 from facts import accepted_step, attempts, begun, opening, proposing, rejected_step, stamp
+from rich.console import Console
 from web_rig import client
 
 from skillopt_cli.core import events as ev
@@ -17,8 +20,12 @@ from skillopt_cli.reports.page import as_markdown
 from skillopt_cli.reports.run.run_report import run_report
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.fold import fold
+from skillopt_cli.runlog.remaining import Schedule
+from skillopt_cli.runlog.schedule_file import write_schedule
+from skillopt_cli.runlog.text.remaining import run_left
 from skillopt_cli.store.codec import dump_fact
 from skillopt_cli.store.lock import lock_run
+from skillopt_cli.ui.progress import progress
 
 RUN = "/runs/searchqa/broken off"
 ENDINGS = {
@@ -98,6 +105,29 @@ def test_a_simulated_run_on_own_tasks_states_that_it_shows_nothing(tmp_path: Pat
         assert (note in report) == (number == 0)
 
 
+@pytest.mark.parametrize("planned", [True, False])
+@pytest.mark.parametrize("done", [0, 1, 3])
+def test_the_time_left_is_that_of_the_panel(tmp_path: Path, done: int, planned: bool) -> None:
+    schedule = Schedule(20, (30, 40, 50), 60) if planned else None
+    steps = [accepted_step(1), rejected_step(2), rejected_step(3)][:done]
+    facts = [begun(), *(opening()[1:] if done else []), *(f for step in steps for f in step)]
+    outputs = outputs_with(tmp_path, facts)
+    if schedule:
+        write_schedule(outputs / "searchqa/broken off", schedule)
+    with lock_run(outputs / "searchqa/broken off"), client(outputs) as asking:
+        page = asking.get(RUN).text
+    (words,) = {run_left(fold(stamp(facts)), time.time(), schedule)}
+    panel = Console(width=200, file=io.StringIO())
+    panel.print(progress(fold(stamp(facts)), time.time(), schedule, plain=True))
+    stages = [text_of(p) for p in parsed(page).iter("p") if p.get("class") == "stage"]
+    assert words in panel.file.getvalue()  # type: ignore[attr-defined]
+    shown = [f"steps {done} of 3 steps, {words}"] if words else []
+    assert [" ".join(text.split()) for text in stages if text.startswith("steps")] == shown
+    assert bool(words) == (planned or done < 3)
+    with client(outputs) as asking:
+        assert " left" not in asking.get(RUN).text, "no process is at work on it"
+
+
 def test_rounds_of_verification_show_no_time_left(tmp_path: Path) -> None:
     verifying = [
         ev.StageStarted(1, "verify", 4, 1),
@@ -110,14 +140,14 @@ def test_rounds_of_verification_show_no_time_left(tmp_path: Path) -> None:
     outputs = outputs_with(tmp_path, [*opening(), begins, *verifying])
     with lock_run(outputs / "searchqa/broken off"), client(outputs) as asking:
         page = asking.get(RUN).text
-    stage = text_of(next(p for p in parsed(page).iter("p") if p.get("class") == "stage"))
+    _, stage = (text_of(p) for p in parsed(page).iter("p") if p.get("class") == "stage")
     assert "verify, round 2" in stage and "2 of 4" in stage
     assert "left" not in stage
     baseline = [ev.StageStarted(0, "measure", 20, 1), *attempts(0, "measure", 2, wins=1)]
     outputs = outputs_with(tmp_path / "b", [begun(), *baseline])
     with lock_run(outputs / "searchqa/broken off"), client(outputs) as asking:
         page = asking.get(RUN).text
-    stage = text_of(next(p for p in parsed(page).iter("p") if p.get("class") == "stage"))
+    _, stage = (text_of(p) for p in parsed(page).iter("p") if p.get("class") == "stage")
     assert "2 of 20" in stage and "round" not in stage
 
 

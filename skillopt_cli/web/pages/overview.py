@@ -19,6 +19,7 @@ from skillopt_cli.reports.run.figures import curve
 from skillopt_cli.reports.run.html import parts_of
 from skillopt_cli.reports.split_ledger import ledger_blocks, split_ledger
 from skillopt_cli.runlog.costs import Document
+from skillopt_cli.runlog.schedule_file import read_schedule
 from skillopt_cli.runlog.summary import TESTS
 from skillopt_cli.runlog.text.ending import (
     metric_label,
@@ -29,6 +30,7 @@ from skillopt_cli.runlog.text.ending import (
 from skillopt_cli.runlog.text.format import duration, plain_words, result_name
 from skillopt_cli.runlog.text.header import simulated_note
 from skillopt_cli.runlog.text.limits import cap_words, pace_place, slowed, speed_words
+from skillopt_cli.runlog.text.remaining import run_left
 from skillopt_cli.runlog.text.spend import money_words, spend_words
 from skillopt_cli.runlog.text.unfinished import (
     capped,
@@ -106,7 +108,9 @@ def overview(
         compared=is_compared(view),
         money=money_words(view.spent) or "$0.00",
         roles=[(role, spend_words(view.spent_by(role))) for role in view.roles],
-        left=duration(left) if view.ending is None and (left := view.left(time.time())) else "",
+        left=run_left(view, time.time(), read_schedule(snapshot.folder))
+        if view.total_steps and snapshot.at_work and snapshot.whole
+        else "",
         chart=score_chart(view) if trained else None,
         curve=curve(view) if trained and len(view.steps) <= MOST_DRAWN else None,
         about=_about(view),
