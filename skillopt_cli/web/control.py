@@ -25,7 +25,7 @@ from skillopt_cli.runlog.text.control import place_words, status_document
 from skillopt_cli.store.layout import CONFIG
 from skillopt_cli.web.context import Page, WebContext, run_name, whole_number
 from skillopt_cli.web.launcher import launch, refuse_programs
-from skillopt_cli.web.pages.run_page import run_page, status_sentence
+from skillopt_cli.web.pages.run_page import UNREAD, run_page, status_sentence
 from skillopt_cli.web.paths import RunName
 from skillopt_cli.web.submitted_form import STALE_FORM, SubmittedForm
 
@@ -133,7 +133,7 @@ def _page(
         at_work=live is not None,
         silent=silent if snapshot.at_work else None,
         resumable=live is None and snapshot.resumable,
-        status=_sentence(document),
+        status=_sentence(document) if live or snapshot.whole else UNREAD,
         now=document,
         settable=live_settings(),
         longest=LONGEST,

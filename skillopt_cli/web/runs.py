@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import queue
 import time
@@ -27,7 +28,7 @@ from skillopt_cli.runlog.costs import Document
 from skillopt_cli.runlog.expectation import expected_best, measured_in_full
 from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.runlog.summary import summarise
-from skillopt_cli.runlog.text.run_list import Row, run_row, unreadable_row
+from skillopt_cli.runlog.text.run_list import Row, run_row, summary_row, unreadable_row
 from skillopt_cli.runlog.text.unfinished import can_resume
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import EVENTS
@@ -45,7 +46,7 @@ PATIENCE = 0.02
 """Seconds a page spends on reading logs; the rest is read between pages."""
 
 _SLICE = 0.01
-"""Seconds spent on one log before the next queued log, or a page, has its turn."""
+"""Seconds spent on one log before a shorter one, or a page, has its turn."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -80,7 +81,12 @@ class RunSnapshot:
     @property
     def resumable(self) -> bool:
         """Whether a process may be started that continues the run."""
-        return not self.at_work and can_resume(self.view)
+        return self.whole and not self.at_work and can_resume(self.view)
+
+    @property
+    def open_word(self) -> str:
+        """What a step without a result is; a log that is still being read may have the result."""
+        return "at work" if self.at_work else "unfinished" if self.whole else "being read"
 
     @property
     def summary(self) -> Document:
@@ -156,7 +162,8 @@ class Runs:
         self._pages = 0
         self._no_page = Event()
         self._no_page.set()
-        self._queue: queue.SimpleQueue[RunName | None] = queue.SimpleQueue()
+        self._queue: queue.PriorityQueue[tuple[int, int, RunName | None]] = queue.PriorityQueue()
+        self._numbers = itertools.count()
         self._queued: set[RunName] = set()
         self._closed = False
 
@@ -178,10 +185,11 @@ class Runs:
         with _acquired(opened.lock, patience) as acquired:
             if acquired:
                 done = _read_until(reading, end)
-            view = reading.seen(nobody=not state[-1])
+            # What was not read yet may have the ending.
+            view = reading.seen(nobody=done and not state[-1])
         if not done:
-            self._enqueue(name)
-        elif (known := self._rows.get(name)) is None or known[0] != state:
+            self._enqueue(name, state)
+        elif self._outdated(name, state):
             self._rows[name] = state, run_row(folder, view)
         share = 1.0 if done else min(reading.share, 0.999)
         return RunSnapshot(name, folder, view, state[-1], reading.facts, share, opened.derived)
@@ -189,14 +197,18 @@ class Runs:
     def rows(self) -> list[Row]:
         """A row per run; its `status` is "reading" until the log is read."""
         end = time.monotonic() + self._patience
-        found = []
+        found = dict[RunName, Row]()
+        states = dict[RunName, LogState]()
         names = self.outputs.names()
         for name in self._rows.copy().keys() - set(names):
             self._rows.pop(name, None)
         for name in names:
             with suppress(NotFound):  # removed since it was listed
-                found.append(self._row(name, end))
-        return found
+                states[name] = self.log_state(name)
+        for name in sorted(states, key=lambda name: states[name][1]):
+            with suppress(NotFound):
+                found[name] = self._row(name, states[name], end)
+        return [found[name] for name in names if name in found]
 
     @contextmanager
     def page(self) -> Iterator[None]:
@@ -214,13 +226,13 @@ class Runs:
 
     def read_pending(self) -> None:
         """Read queued logs until `close`; runs in a thread of its own."""
-        while (name := self._queue.get()) is not None and not self._closed:
+        while (name := self._queue.get()[-1]) is not None and not self._closed:
             self._queued.discard(name)
             self._no_page.wait()
             try:
-                self.snapshot(name, _SLICE)
-            except (NotFound, DataError):
-                pass  # its page shows the error
+                self._read(name, _SLICE)
+            except NotFound:
+                pass  # removed since it was queued
             # A bug, or a log that cannot be read, must not affect other runs.
             except Exception:
                 _LOG.exception("the log of %s cannot be read on", name.key)
@@ -228,7 +240,7 @@ class Runs:
     def close(self) -> None:
         """Make `read_pending` return soon."""
         self._closed = True
-        self._queue.put(None)
+        self._queue.put((-1, -1, None))
 
     def log_state(self, name: RunName) -> LogState:
         """State of the log, which shows changes without reading it.
@@ -244,22 +256,45 @@ class Runs:
             return 0, 0, at_work
         return about.st_ino, about.st_size, at_work
 
-    def _row(self, name: RunName, end: float) -> Row:
+    def _row(self, name: RunName, state: LogState, end: float) -> Row:
         known = self._rows.get(name)
-        if known is not None and known[0] == self.log_state(name):
+        if known is not None and not self._outdated(name, state):
             return known[1]
-        try:
-            self.snapshot(name, max(0.0, end - time.monotonic()))
-        except DataError as error:
-            return unreadable_row(self.outputs.folder(name), error.message)
-        if (known := self._rows.get(name)) is not None:
-            return known[1]
-        return _reading_row(self.outputs.folder(name))
+        folder = self.outputs.folder(name)
+        if not state[-1] and (row := summary_row(folder)) is not None:
+            self._rows[name] = state, row
+            return row
+        if (left := end - time.monotonic()) > 0:
+            self._read(name, left)
+        elif known is None or known[0] != state:
+            self._enqueue(name, state)
+        known = self._rows.get(name)
+        return _reading_row(folder) if known is None else known[1]
 
-    def _enqueue(self, name: RunName) -> None:
+    def _outdated(self, name: RunName, state: LogState) -> bool:
+        known = self._rows.get(name)
+        return known is None or known[0] != state or known[1]["status"] == "unreadable"
+
+    def _read(self, name: RunName, patience: float) -> None:
+        """Read a log for some time; one that cannot be read has a row too.
+
+        Raises:
+            NotFound: there is no such run.
+        """
+        try:
+            self.snapshot(name, patience)
+        except DataError as error:
+            row = unreadable_row(self.outputs.folder(name), error.message)
+            self._rows[name] = self.log_state(name), row
+
+    def _enqueue(self, name: RunName, state: LogState) -> None:
+        """Have a log read on; short ones first.
+
+        One log at a time is then partly read, so that none is dropped before it is read to its end.
+        """
         if name not in self._queued:
             self._queued.add(name)
-            self._queue.put(name)
+            self._queue.put((state[1], next(self._numbers), name))
 
     def _open_log(self, name: RunName, folder: Path) -> _OpenLog:
         with self._lock:

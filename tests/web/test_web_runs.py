@@ -15,7 +15,7 @@ from skillopt_cli.core.errors import DataError
 from skillopt_cli.runlog.run_log import RunLog, read_view
 from skillopt_cli.runlog.summary import status
 from skillopt_cli.store.event_log import MOST, LogTail
-from skillopt_cli.store.layout import EVENTS
+from skillopt_cli.store.layout import EVENTS, SUMMARY
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.web import runs as reader
 from skillopt_cli.web.app import application
@@ -51,6 +51,23 @@ def test_a_log_read_in_parts_adds_up_to_the_whole(outputs: Path) -> None:
     assert reading.seen(nobody=True) == whole
     assert reading.facts == content.count(b"\n")
     assert reading.share == 1.0
+
+
+def read_all(runs: Runs) -> None:
+    """Read the logs of finished runs between looks at their list."""
+    thread = threading.Thread(target=runs.read_pending)
+    thread.start()
+    try:
+        for _ in range(1500):
+            if all(row["status"] == "finished" for row in runs.rows()):
+                break
+            thread.join(0.02)
+        else:
+            raise AssertionError("the logs are not read to their end")
+    finally:
+        runs.close()
+        thread.join(10)
+    assert not thread.is_alive()
 
 
 def test_a_line_without_its_end_waits(outputs: Path) -> None:
@@ -110,24 +127,60 @@ def test_a_run_that_was_made_anew_is_read_anew(outputs: Path) -> None:
 
 
 def test_a_page_does_not_wait_for_a_long_log(outputs: Path) -> None:
+    for run in ("a", "b"):
+        (outputs / "searchqa" / run / SUMMARY).unlink()
     runs = Runs(Outputs(outputs), patience=0.0)
     first = runs.snapshot(NAME)
     assert not first.whole
     assert "reading" in {row["status"] for row in runs.rows()}
-    thread = threading.Thread(target=runs.read_pending)
-    thread.start()
-    try:
-        for _ in range(3000):
-            if all(row["status"] == "finished" for row in runs.rows()):
-                break
-            thread.join(0.02)
-    finally:
-        runs.close()
-        thread.join(10)
-    assert not thread.is_alive()
+    read_all(runs)
     seen = runs.snapshot(NAME)
     assert seen.whole and seen.view.done == 4
     assert version_of(first) != version_of(seen)
+
+
+def test_more_logs_than_stay_open_are_read_to_their_end(
+    outputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A slice is too short for any of these logs.
+    monkeypatch.setattr(reader, "MOST_OPEN", 1)
+    monkeypatch.setattr(reader, "_SLICE", 0.0)
+    for run in ("a", "b"):
+        (outputs / "searchqa" / run / SUMMARY).unlink()
+    for number in range(3):
+        shutil.copytree(outputs / "searchqa/a", outputs / f"searchqa/a{number}")
+    runs = Runs(Outputs(outputs), patience=0.0)
+    assert {row["status"] for row in runs.rows()} == {"reading"}
+    read_all(runs)
+
+
+def test_the_list_needs_no_log_of_a_finished_run(outputs: Path) -> None:
+    runs = Runs(Outputs(outputs), patience=0.0)
+    rows = runs.rows()
+    assert [row["status"] for row in rows] == ["finished", "finished"]
+    # A process that is at work on a run may be about to add to it.
+    (outputs / "searchqa/a" / EVENTS).touch()
+    with lock_run(outputs / "searchqa/b"):
+        statuses = [row["status"] for row in Runs(Outputs(outputs), patience=0.0).rows()]
+    assert statuses == ["reading", "reading"]
+    for run in ("a", "b"):
+        (outputs / "searchqa" / run / SUMMARY).unlink()
+    assert Runs(Outputs(outputs), patience=60).rows() == rows
+
+
+def test_a_log_that_is_being_read_makes_no_run_interrupted(outputs: Path) -> None:
+    for run in ("a", "b"):
+        (outputs / "searchqa" / run / SUMMARY).unlink()
+    # Without its lifespan nobody reads on between pages.
+    app = application(outputs, Access(""), patience=0.0)
+    asking = TestClient(app, base_url="http://127.0.0.1:7860")
+    for path in ("/runs/searchqa/a", "/runs/searchqa/a/steer"):
+        page = asking.get(path).text
+        assert "being read" in page and "Its state is shown once its log is read." in page
+        for words in ("Interrupted", "interrupted", "unfinished", "Resume", "skillopt resume"):
+            assert words not in page, (path, words)
+    page = asking.get("/").text
+    assert "state reading" in page and '<option value="reading"' not in page
 
 
 def test_a_page_tells_how_far_a_log_is_read(trained: Path) -> None:

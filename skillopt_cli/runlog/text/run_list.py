@@ -57,6 +57,16 @@ def read_row(folder: Path) -> Row:
     Raises:
         DataError: a line of the log cannot be read.
     """
+    if (row := summary_row(folder)) is not None:
+        return row
+    # Imported for a run that has not ended: reading a log takes more than the rest of a list.
+    from skillopt_cli.runlog.run_log import read_view
+
+    return run_row(folder, read_view(folder))
+
+
+def summary_row(folder: Path) -> Row | None:
+    """The entries of a training that ended, from its summary; None where that is out of date."""
     log = folder / EVENTS
     try:
         # Whatever was logged since the summary was written may have changed it.
@@ -68,10 +78,7 @@ def read_row(folder: Path) -> Row:
     # A summary of another version may lack anything, and the log tells what is wrong with itself.
     except (OSError, ValueError, LookupError, TypeError, DataError):
         pass
-    # Imported for a run that has not ended: reading a log takes more than the rest of a list.
-    from skillopt_cli.runlog.run_log import read_view
-
-    return run_row(folder, read_view(folder))
+    return None
 
 
 def run_row(folder: Path, view: RunView) -> Row:

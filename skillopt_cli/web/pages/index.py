@@ -24,7 +24,8 @@ from skillopt_cli.web.run_notes import read_notes
 FILTERS: Mapping[str, Callable[[Row], Sequence[str]]] = {
     "benchmark": lambda row: (row["name"].benchmark,),
     "model": lambda row: (row["target"] or "",),
-    "status": lambda row: (row["status"],),
+    # A run whose log is being read has no status yet.
+    "status": lambda row: () if row["status"] == "reading" else (row["status"],),
     "tag": lambda row: row["notes"].tags,
 }
 KEYS: Mapping[str, Key[Row]] = {

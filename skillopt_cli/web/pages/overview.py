@@ -45,7 +45,7 @@ from skillopt_cli.store.layout import EVALUATION
 from skillopt_cli.web.chart_options import score_chart
 from skillopt_cli.web.context import Page, WebContext, run_name
 from skillopt_cli.web.listing import part_of
-from skillopt_cli.web.pages.run_page import run_page, status_sentence
+from skillopt_cli.web.pages.run_page import UNREAD, run_page, status_sentence
 from skillopt_cli.web.pages.settings import setting_rows
 from skillopt_cli.web.paths import NotFound, RunName
 from skillopt_cli.web.run_notes import LONGEST_NOTE, RunNotes, read_notes
@@ -87,8 +87,8 @@ def overview(
         "Overview",
         view=view,
         status=status_words(view),
-        sentence=unfinished_words(view) or _sentence(snapshot),
-        command=resume_command(view, str(snapshot.folder.absolute())),
+        sentence=(snapshot.whole and unfinished_words(view)) or _sentence(snapshot),
+        command=resume_command(view, str(snapshot.folder.absolute())) if snapshot.whole else "",
         resumable=snapshot.resumable and not capped(view),
         metric=metric_label(view),
         summary=snapshot.summary,
@@ -97,7 +97,7 @@ def overview(
         part=steps,
         ends={epoch.step: epoch for epoch in view.epochs if epoch.guided},
         tests=[(result_name(t.label), _TESTS.get(t.label, t.label)) for t in ordered_tests(view)],
-        stages=list(_stages(view)),
+        stages=list(_stages(view)) if snapshot.whole or snapshot.at_work else [],
         caps=cap_words(view),
         slow=[f"{speed_words(p)}, {pace_place(p)}" for p in slowed(view)]
         if view.ending is None
@@ -175,6 +175,8 @@ def evaluation(context: WebContext, name: RunName) -> Document | None:
 
 def _sentence(snapshot: RunSnapshot) -> str:
     view = snapshot.view
+    if not snapshot.whole and not snapshot.at_work:
+        return UNREAD
     if view.run is None:
         return "There is no data about this run yet."
     paused = view.steering.paused if snapshot.at_work else None

@@ -27,6 +27,9 @@ TABS = (
 )
 """Titles of a run's pages, and their paths below the run's address."""
 
+UNREAD = "Its state is shown once its log is read."
+"""In place of the state of a run without a process, whose log may have its ending."""
+
 
 def run_page(
     snapshot: RunSnapshot, template: str, tab: str, heading: str = "", **variables: Any
