@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import pytest
 from command_line import refused, skillopt
 from dom import parsed
 from starlette.testclient import TestClient
-from web_rig import HOME, PROGRAM, Tab, bare, client, held_at_edits, served
+from web_rig import HOME, PROGRAM, Tab, bare, client, held_at_edits, served, webui
 
 from skillopt_cli.core.errors import DataError, SkillOptError
 from skillopt_cli.store.lock import lock_run
@@ -226,3 +227,25 @@ def test_open_pages_say_that_they_lost_their_server(
             for one in opened:
                 one.page.get_by_text("interrupted").first.wait_for()
                 one.faults.clear()
+
+
+@pytest.mark.slow
+def test_open_pages_stay_when_their_server_comes_back_with_another_token(
+    tab: Callable[..., Tab], trained: Path
+) -> None:
+    with served(trained) as address:
+        opened = tab(address)
+        opened.open("/runs/searchqa/a/steer")
+        opened.page.get_by_role("heading", level=1).wait_for()
+    port = address.rpartition(":")[2]
+    with webui(trained, "--port", port) as server:
+        opened.page.evaluate("dispatchEvent(new Event('focus'))")
+        banner = opened.page.locator("#lost", has_text="Open the new link")
+        banner.wait_for()
+        assert re.search(r"from [012]\d:\d\d:\d\d\.$", banner.inner_text())
+        assert opened.page.get_by_role("heading", level=1).inner_text() == "a: Steer"
+        assert "needs its token" not in opened.page.content()
+        other = opened.page.context.new_page()
+        other.goto(server.link)
+        opened.page.locator("#lost").wait_for(state="hidden")
+    opened.faults.clear()

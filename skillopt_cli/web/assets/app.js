@@ -7,6 +7,8 @@ const PAUSE = 250; // milliseconds between two fetches
 const RETRY = 3000; // milliseconds between two attempts to reach a server that does not answer
 const SILENCE = 40000; // milliseconds without an event, after which a stream counts as lost
 const LONGEST = 20000; // timeout of a fetch in milliseconds
+const NO_ANSWER = "Connection lost. The server of this page does not answer; once it is back, the page updates itself or asks for a new link.";
+const LOCKED = "The server was started again. Open the new link that `skillopt webui` printed; this page then updates itself.";
 const body = document.body;
 let source = null;
 let silence = 0;
@@ -72,8 +74,10 @@ async function update() {
   try {
     const signal = AbortSignal.timeout(LONGEST);
     const answer = await fetch(location.href, { headers: { accept: "text/html" }, signal });
+    // The page of a server with another token is no news of this one.
+    if (answer.status === 401) return LOCKED;
     const text = await answer.text();
-    if (!(answer.headers.get("content-type") ?? "").startsWith("text/html")) return `The server of this page answers: ${text.trim()}`;
+    if (!(answer.headers.get("content-type") ?? "").startsWith("text/html")) return `Connection lost. The server of this page answers: ${text.trim()}`;
     updated = new Date();
     const parsed = new DOMParser().parseFromString(text, "text/html");
     if (answer.ok) {
@@ -89,14 +93,14 @@ async function update() {
     follow();
     return "";
   } catch {
-    return "The server of this page does not answer.";
+    return NO_ANSWER;
   }
 }
 
 function showLost(fault) {
   const place = document.getElementById("lost");
   document.body.classList.toggle("lost", fault !== "");
-  const then = fault && `Connection lost. ${fault} The content below is from ${updated.toLocaleTimeString()}; the page updates itself once the server is back.`;
+  const then = fault && `${fault} The content below is from ${updated.toTimeString().slice(0, 8)}.`;
   if (place.textContent !== then) place.textContent = then;
 }
 
@@ -181,6 +185,11 @@ async function submit(event) {
   try {
     const entries = new URLSearchParams(new FormData(form, event.submitter));
     const answer = await fetch(form.action, { method: "POST", body: entries });
+    if (answer.status === 401) {
+      showMessage([`${LOCKED} Your input is still here.`]);
+      reconnect();
+      return;
+    }
     const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (answer.ok) {
       // The address names the flash message, as for a browser without scripts.
