@@ -108,6 +108,8 @@ def test_notes_that_are_refused_stay_in_the_form(
     )
     answer = web.post(f"{RUN}/notes", data={"form_token": token, "note": note, "tags": tags})
     assert said in answer.text
+    (focused,) = (e for e in parsed(answer.text).iter() if "autofocus" in e.attrib)
+    assert text_of(focused).startswith("Not saved: ") and focused.get("role") == "alert"
     (field,) = (one for one in parsed(answer.text).iter("textarea"))
     assert (field.text or "") == note
     assert not (outputs / "searchqa/a" / NOTES).exists()
@@ -141,6 +143,24 @@ def test_notes_behind_a_link_are_neither_read_nor_written(
     assert read_notes(outputs / "searchqa/a") == RunNotes()
     assert web.get(RUN).status_code == 404, "a run folder with a link is not shown"
     assert "secret" not in web.get("/").text
+
+
+@pytest.mark.slow
+def test_the_error_of_refused_tags_is_seen_at_once(tab: Callable[..., Tab], outputs: Path) -> None:
+    with served(outputs) as address:
+        opened = tab(address, viewport={"width": 1000, "height": 700})
+        page = opened.page
+        opened.open(RUN)
+        page.locator("#edit-notes summary").click()
+        page.get_by_label("Tags").fill("bad; Paper")
+        page.get_by_role("button", name="Save").click()
+        error = page.get_by_role("alert").filter(has_text="Not saved: the tag")
+        error.wait_for()
+        assert page.evaluate("document.activeElement.id") == "notes-error"
+        box = error.bounding_box()
+        assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 700
+        assert page.get_by_label("Tags").input_value() == "bad; Paper"
+        opened.faults.clear()  # the status 422 of the answer
 
 
 @pytest.mark.slow
