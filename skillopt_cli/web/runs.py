@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import queue
 import time
@@ -162,8 +161,7 @@ class Runs:
         self._pages = 0
         self._no_page = Event()
         self._no_page.set()
-        self._queue: queue.PriorityQueue[tuple[int, int, RunName | None]] = queue.PriorityQueue()
-        self._numbers = itertools.count()
+        self._queue: queue.PriorityQueue[tuple[int, str, RunName | None]] = queue.PriorityQueue()
         self._queued: set[RunName] = set()
         self._closed = False
 
@@ -240,7 +238,7 @@ class Runs:
     def close(self) -> None:
         """Make `read_pending` return soon."""
         self._closed = True
-        self._queue.put((-1, -1, None))
+        self._queue.put((-1, "", None))
 
     def log_state(self, name: RunName) -> LogState:
         """State of the log, which shows changes without reading it.
@@ -294,7 +292,7 @@ class Runs:
         """
         if name not in self._queued:
             self._queued.add(name)
-            self._queue.put((state[1], next(self._numbers), name))
+            self._queue.put((state[1], name.key, name))
 
     def _open_log(self, name: RunName, folder: Path) -> _OpenLog:
         with self._lock:

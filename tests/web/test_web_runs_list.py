@@ -152,14 +152,14 @@ def test_the_error_of_refused_tags_is_seen_at_once(tab: Callable[..., Tab], outp
         page = opened.page
         opened.open(RUN)
         page.locator("#edit-notes summary").click()
-        page.get_by_label("Tags").fill("bad; Paper")
+        page.get_by_role("textbox", name="Tags").fill("bad; Paper")
         page.get_by_role("button", name="Save").click()
         error = page.get_by_role("alert").filter(has_text="Not saved: the tag")
         error.wait_for()
         assert page.evaluate("document.activeElement.id") == "notes-error"
         box = error.bounding_box()
         assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 700
-        assert page.get_by_label("Tags").input_value() == "bad; Paper"
+        assert page.get_by_role("textbox", name="Tags").input_value() == "bad; Paper"
         opened.faults.clear()  # the status 422 of the answer
 
 
