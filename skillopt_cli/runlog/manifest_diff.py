@@ -8,11 +8,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skillopt_cli.config.declarations import declared
+from skillopt_cli.config.model_section import ModelConfig, RoleConfig
 from skillopt_cli.core.errors import ConfigError, UsageError
 from skillopt_cli.core.task import Split
 
 MEASURED: tuple[Split, ...] = ("selection", "test")
 """Splits whose scores a comparison shows."""
+
+_ROLES = ("optimizer", "target")
+"""Without the judge, which is the optimizer where it has no settings of its own."""
+_SHARED = tuple(name for name in RoleConfig.model_fields if name in ModelConfig.model_fields)
+"""Settings of a role that stand for both in the section of all models."""
 
 _PARTS = ("benchmark", "target", "optimizer", "seed_skill", "prompts")
 
@@ -71,7 +77,7 @@ def _with_files(key: str, manifests: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _conditions(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    found = dict(manifest["config"])
+    found = _by_role(manifest["config"])
     for part in _PARTS:
         value = manifest[part]
         if isinstance(value, Mapping):
@@ -80,6 +86,21 @@ def _conditions(manifest: Mapping[str, Any]) -> dict[str, Any]:
             found[f"({part.replace('_', ' ')})"] = value if part == "benchmark" else value[:12]
     train = json.dumps(manifest["splits"].get("train", {}), sort_keys=True)
     found["(train tasks)"] = hashlib.sha256(train.encode()).hexdigest()[:12]
+    return found
+
+
+def _by_role(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, with what the roles share as the value of each of them that has none.
+
+    `model.backend`, and the same backend named for each role, are the same.
+    """
+    found = dict(config)
+    for name in _SHARED:
+        shared = found.pop(f"model.{name}", None)
+        for role in _ROLES:
+            key = f"model.{role}.{name}"
+            if found.get(key) is None:
+                found[key] = _default(f"model.{name}") if shared is None else shared
     return found
 
 

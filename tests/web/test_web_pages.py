@@ -487,6 +487,30 @@ def test_a_setting_at_its_default_is_no_difference_from_one_left_out(
     assert "train.num_epochs" in page
 
 
+def test_a_backend_named_for_each_role_is_the_same_as_the_shared_one(
+    trained: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(trained, tmp_path / "outputs")
+    run = tmp_path / "outputs/searchqa/a"
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["config"].pop("model.backend") == "simulated"
+    own = {f"model.{role}.backend": "simulated" for role in ("optimizer", "target")}
+    manifest["config"] |= own
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    address = "/compare?run=searchqa/a&run=searchqa/b"
+    with client(tmp_path / "outputs") as asking:
+        page = asking.get(address).text
+        assert "model." not in page and "preset" not in page
+        manifest["config"]["model.target.backend"] = "openai_compatible"
+        (run / "manifest.json").write_text(json.dumps(manifest))
+        sources = (run / "sources.json").read_text().replace("preset tiny", "preset fast")
+        (run / "sources.json").write_text(sources)
+        rows = [text_of(row).split() for row in parsed(asking.get(address).text).iter("tr")]
+    assert ["preset", "fast", "tiny"] in rows
+    assert ["model.target.backend", "openai_compatible", "simulated"] in rows
+    assert not any(row[0] == "model.backend" for row in rows if row)
+
+
 def test_the_turns_of_an_attempt_are_a_conversation(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "outputs")
     path = tmp_path / "outputs/searchqa/a/selection/val-001.json"

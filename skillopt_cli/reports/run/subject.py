@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from skillopt_cli.compose.endpoints import DEFAULT_BACKEND, ROLES
 from skillopt_cli.compose.fingerprint import read_manifest
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import flatten
@@ -20,7 +21,12 @@ from skillopt_cli.reports.split_ledger import SplitLedger, split_ledger
 from skillopt_cli.runlog.manifest_diff import differences, require_same_tasks
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.runlog.view import RunView
-from skillopt_cli.store.layout import MANIFEST, target_folders
+from skillopt_cli.safe_files import read_regular
+from skillopt_cli.store.layout import MANIFEST, SOURCES, target_folders
+
+PRESET = "preset "
+"""Begins the source of a setting that a preset has."""
+_MOST_SOURCES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +106,23 @@ def setting_differences(labels: Sequence[str], folders: Sequence[Path]) -> list[
     require_same_tasks(manifests)
     found = differences(list(manifests.values()))
     defaults = dict(flatten(RunConfig().model_dump(mode="json")))
-    return [
+    defaults |= {f"model.{role}.backend": DEFAULT_BACKEND for role in ROLES}
+    presets = [_preset(folder) for folder in folders]
+    first = [Difference("preset", presets)] if len(set(presets)) > 1 else []
+    return first + [
         Difference(key, values)
         for key, values in found.items()
         # A setting that one run states at its default and another leaves out is the same.
         if len({json.dumps(defaults.get(key) if v is None else v) for v in values}) > 1
     ]
+
+
+def _preset(folder: Path) -> str | None:
+    """The preset that a run took settings from, with those it is based on; None for none."""
+    try:
+        sources = json.loads(read_regular(folder / SOURCES, _MOST_SOURCES))
+        found = (str(source) for source in sources.values())
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return None  # of an older version, or damaged
+    names = dict.fromkeys(s.removeprefix(PRESET) for s in found if s.startswith(PRESET))
+    return " and ".join(sorted(names)) or None
