@@ -44,12 +44,8 @@ def sweep_page(grid: SweepGrid, found: SweepResults, budget: SweepBudget) -> Ite
     for result in results:
         if result.message:
             yield Line(f"{result.trial.run_id}: {one_line(result.message)}", "red", free=True)
-    spent = sum((result.view.spent for result in results), Spent())
-    if spent.calls:
-        yield Line(f"spent: {spend_words(spent)}", "dim", free=True)
-    for cap in budget.caps:
-        used = budget.spent(cap.name)
-        yield Line(f"cap: {cap.name} {used:.6g} of {cap.limit:.10g}", "dim", free=True)
+    for text in _spend(found, budget):
+        yield Line(text, "dim", free=True)
 
 
 def sweep_document(
@@ -58,7 +54,8 @@ def sweep_document(
     """The summary for programs; the numbers of a run are those of its `summary.json`.
 
     `against_first` is None for the first combination and where a comparison is impossible; its
-    `chance` is the p-value, corrected for the number of comparisons.
+    `chance` is the p-value, corrected for the number of comparisons. `notes` are the sentences
+    below the table of the summary for people.
     """
     placed = zip(found.places, found.combinations, strict=True)
     return {
@@ -73,6 +70,7 @@ def sweep_document(
             cap.name: {"limit": cap.limit, "spent": round(budget.spent(cap.name), 6)}
             for cap in budget.caps
         },
+        "notes": [*_notes(grid, found), *_spend(found, budget)],
     }
 
 
@@ -162,6 +160,14 @@ def _notes(grid: SweepGrid, found: SweepResults) -> Iterator[str]:
             "Each combination was trained with one seed: this compares the skills that came out,"
             " not yet the settings. `seeds: [1, 2, 3]` would."
         )
+
+
+def _spend(found: SweepResults, budget: SweepBudget) -> Iterator[str]:
+    spent = sum((result.view.spent for result in found.results), Spent())
+    if spent.calls:
+        yield f"spent: {spend_words(spent)}"
+    for cap in budget.caps:
+        yield f"cap: {cap.name} {budget.spent(cap.name):.6g} of {cap.limit:.10g}"
 
 
 def _document(place: int | None, combination: Combination) -> Document:

@@ -67,6 +67,7 @@ def test_the_page_of_a_sweep_has_the_numbers_of_its_file(swept: Path) -> None:
         expected = entry(result, key)
         assert value == ("" if expected is None else json.dumps(expected)), key
         assert agrees(shown, expected), (key, shown)
+    assert result["notes"] and all(text in text_of(parsed(page)) for text in result["notes"])
     (chart,) = charts(page)
     lines = {line["words"]: line["value"] for line in chart["series"][0]["data"]}
     for one in result["combinations"]:
@@ -135,6 +136,28 @@ def test_the_page_of_an_unfinished_sweep_shows_how_to_go_on(tmp_path: Path) -> N
         for changes in ({"exit_code": 5}, {"finished": True}, {"command": None}):
             unfinished(outputs, **changes)
             assert "skillopt sweep" not in asking.get("/sweeps/rates").text
+
+
+def test_a_sweep_has_what_its_report_has(tmp_path: Path) -> None:
+    outputs = tmp_path / "outputs"
+    notes = ["All differences are within noise: none is best.", "spent: 3 calls"]
+    unfinished(outputs, notes=notes)
+    path = outputs / "sweeps/rates/sweep.json"
+    found = json.loads(path.read_text())
+    tested, other = found["combinations"]
+    tested["test"] = {"hard": 0.225, "low": 0.1, "high": 0.4, "n": 9, "by_seed": [0.2, 0.25]}
+    against = {"difference": -0.1, "won": 1, "lost": 3, "n": 9, "chance": 0.0625}
+    other["test"] = tested["test"] | {"hard": 0.22499999999999998, "by_seed": [0.2]}
+    other["against_first"] = against | {"verdict": "within_noise"}
+    path.write_text(json.dumps(found))
+    with client(outputs) as asking:
+        page = text_of(parsed(asking.get("/sweeps/rates").text))
+        assert all(text in page for text in notes)
+        assert "0.23 seeds 0.20 to 0.25" in page and page.count("seeds 0.") == 1
+        assert "within noise: -0.10 (won 1, lost 3, p=0.062)" in page
+        assert "0.22 " not in page
+        path.write_text(json.dumps(found | {"notes": 1}))
+        assert "is damaged" in asking.get("/sweeps/rates").text
 
 
 @pytest.mark.slow

@@ -42,13 +42,18 @@ def shorten(text: str, limit: int) -> str:
 
 def score(value: float | None) -> str:
     """A score with two decimals, or the word for an unknown one."""
-    return UNKNOWN if value is None else f"{value:.2f}"
+    return UNKNOWN if value is None else f"{_even(value):.2f}"
+
+
+def _even(value: float) -> float:
+    """The value without the noise of sums, so that 0.22499999999999998 is rounded as 0.225 is."""
+    return round(value, 9)
 
 
 def pair(left: float | None, right: float | None) -> tuple[str, str]:
     """Two scores with two decimals, or as many as it takes to tell different ones apart."""
     for decimals in (2, 3, 4):
-        shown = tuple(UNKNOWN if v is None else f"{v:.{decimals}f}" for v in (left, right))
+        shown = tuple(UNKNOWN if v is None else f"{_even(v):.{decimals}f}" for v in (left, right))
         if shown[0] != shown[1] or left == right:
             break
     return shown[0], shown[1]
@@ -56,7 +61,7 @@ def pair(left: float | None, right: float | None) -> tuple[str, str]:
 
 def change(value: float | None) -> str:
     """A difference of scores with its sign."""
-    return UNKNOWN if value is None else f"{value:+.2f}"
+    return UNKNOWN if value is None else f"{_even(value):+.2f}"
 
 
 def out_of(scored: int, n: int) -> str:

@@ -46,6 +46,7 @@ def sweep(context: WebContext, request: Request) -> Page:
             **_row(name, document),
             "document": document,
             "command": _command(document),
+            "notes": [str(text) for text in document.get("notes") or ()],
             "combinations": combinations,
             "keys": list(dict.fromkeys(key for one in combinations for key in one["settings"])),
             "chart": parallel_chart(document["combinations"]),
