@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
@@ -91,6 +91,16 @@ class Listing:
         filters = {name: value for name in names if (value := query.get(name, ""))}
         return cls(path, query.get("q", "").strip(), query.get("sort", ""), filters, fixed or {})
 
+    @property
+    def narrowed(self) -> bool:
+        """Whether a search or a filter leaves rows out."""
+        return bool(self.search or self.filters)
+
+    @property
+    def cleared(self) -> str:
+        """The address with all rows, in the same order."""
+        return replace(self, search="", filters={})._address(self.sort)
+
     def sorted_by(self, key: str) -> str:
         """The address with the rows sorted by a column; by the same one again in reverse."""
         sort = f"-{key}" if self.sort == key else key
@@ -104,7 +114,8 @@ class Listing:
 
     def _address(self, sort: str) -> str:
         found = {**self.fixed, "q": self.search, **self.filters, "sort": sort}
-        return f"{self.path}?{urlencode({k: v for k, v in found.items() if v})}"
+        query = urlencode({k: v for k, v in found.items() if v})
+        return f"{self.path}?{query}" if query else self.path
 
     def chosen(
         self,

@@ -358,6 +358,10 @@ def test_epochs_and_spend_are_told(trained: Path) -> None:
     for record in json.loads((trained / "searchqa/a/history.json").read_text()):
         calls = sum(stage["calls"] for stage in record["tokens"].values())
         assert any(row[:2] == [str(record["step"]), f"{calls:,}"] for row in cells), record["step"]
+    by_step = cells[cells.index(["step", "calls", "tokens"]) + 1 :]
+    assert [row[0] for row in by_step] == ["1", "2", "3", "4", "none"]
+    sums = [sum(int(row[at].replace(",", "")) for row in by_step) for at in (1, 2)]
+    assert sums == [total["calls"], total["total_tokens"]]
     assert "USD" not in spend, "a run in which all is free shows no money"
 
 

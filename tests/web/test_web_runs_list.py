@@ -60,7 +60,11 @@ def test_runs_are_searched_filtered_and_sorted(web: TestClient, outputs: Path) -
     for key, entry in (("test", "test_hard"), ("selection", "best_selection_hard")):
         found = [summaries[run][entry] for run in listed(web, f"?sort=-{key}")]
         assert found == sorted(found, reverse=True)
-    assert "0 of 4 runs" in text_of(parsed(web.get("/?q=nothing").text))
+    none = web.get("/?q=nothing&sort=run").text
+    assert "0 of 4 runs Clear filters" in text_of(parsed(none))
+    assert '<a href="/?sort=run">Clear filters</a>' in none
+    assert '<a href="/">Clear filters</a>' in web.get("/?benchmark=folder").text
+    assert "Clear filters" not in web.get("/?sort=run").text
 
 
 def test_a_run_has_a_note_and_tags(web: TestClient, outputs: Path) -> None:
@@ -78,6 +82,7 @@ def test_a_run_has_a_note_and_tags(web: TestClient, outputs: Path) -> None:
         SCRIPT,
     ]
     assert listed(web, "?tag=baseline") == ["searchqa/a"]
+    assert listed(web, "?tag=Baseline") == ["searchqa/a"]
     assert listed(web, "?q=first+line") == ["searchqa/a"]
     assert listed(web, "?tag=other") == []
     # An empty form removes the file.

@@ -124,8 +124,10 @@ def test_the_time_left_is_that_of_the_panel(tmp_path: Path, done: int, planned: 
     shown = [f"steps {done} of 3 steps, {words}"] if words else []
     assert [" ".join(text.split()) for text in stages if text.startswith("steps")] == shown
     assert bool(words) == (planned or done < 3)
+    assert "Stop, pause or steer the run" in page
     with client(outputs) as asking:
-        assert " left" not in asking.get(RUN).text, "no process is at work on it"
+        page = asking.get(RUN).text
+    assert " left" not in page and "Stop, pause" not in page, "no process is at work on it"
 
 
 def test_rounds_of_verification_show_no_time_left(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 
@@ -50,6 +51,8 @@ def page(context: WebContext, request: Request) -> Page:
         for row in reversed(in_order(found, "updated"))
     ]
     listing = Listing.of("/", request.query_params, FILTERS)
+    if tag := listing.filters.get("tag"):  # tags are kept in lower case
+        listing = replace(listing, filters={**listing.filters, "tag": tag.lower()})
     chosen = listing.chosen(rows, _text, FILTERS, KEYS)
     choices = {
         name: sorted({value for row in rows for value in values(row) if value})

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from starlette.requests import Request
 
+from skillopt_cli.core.ledger import Spent
 from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.reports.run.cost import cost_blocks, is_priced, money_cell
 from skillopt_cli.reports.run.early_rejection import savings_blocks
@@ -53,10 +54,30 @@ def _by_step(view: RunView, steps: Sequence[StepView]) -> Iterator[Block]:
     yield Heading("By step")
     priced = is_priced(view.spent)
     rows = []
-    for step in steps:
-        spent = step.ledger.total
+    known = [(str(step.number), step.ledger.total) for step in steps]
+    rest = _outside(view)
+    for name, spent in known + ([("none", rest)] if rest.calls else []):
         tokens = "unknown" if spent.tokens is None else f"{spent.tokens:,}"
         money = (money_cell(spent),) if priced else ()
-        rows.append((str(step.number), f"{spent.calls:,}", tokens, *money))
+        rows.append((name, f"{spent.calls:,}", tokens, *money))
     titles = ("step", "calls", "tokens", *(("USD",) if priced else ()))
     yield Rows(titles, rows, range(1, len(titles)))
+    if rest.calls:
+        yield Line("none: baseline, tests and whatever else belongs to no step", "dim")
+
+
+def _outside(view: RunView) -> Spent:
+    """What was spent outside of all steps, so that the rows add up to the total."""
+    whole, steps = view.spent, sum((step.ledger.total for step in view.steps), Spent())
+    return Spent(
+        whole.calls - steps.calls,
+        prompt_tokens=_less(whole.prompt_tokens, steps.prompt_tokens),
+        completion_tokens=_less(whole.completion_tokens, steps.completion_tokens),
+        usd=None if whole.usd is None else round(whole.usd - (steps.usd or 0.0), 9),
+        silent=whole.silent - steps.silent,
+        unpriced=whole.unpriced - steps.unpriced,
+    )
+
+
+def _less(whole: int | None, part: int | None) -> int | None:
+    return None if whole is None else whole - (part or 0)
