@@ -92,6 +92,12 @@ class Listing:
         return cls(path, query.get("q", "").strip(), query.get("sort", ""), filters, fixed or {})
 
     @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters of its address."""
+        found = {**self.fixed, "q": self.search, **self.filters, "sort": self.sort}
+        return {name: value for name, value in found.items() if value}
+
+    @property
     def narrowed(self) -> bool:
         """Whether a search or a filter leaves rows out."""
         return bool(self.search or self.filters)
@@ -112,9 +118,13 @@ class Listing:
             return "none"
         return "descending" if self.sort.startswith("-") else "ascending"
 
+    @property
+    def address(self) -> str:
+        """The address of the page with the same rows."""
+        return self._address(self.sort)
+
     def _address(self, sort: str) -> str:
-        found = {**self.fixed, "q": self.search, **self.filters, "sort": sort}
-        query = urlencode({k: v for k, v in found.items() if v})
+        query = urlencode(replace(self, sort=sort).parameters, errors="surrogatepass")
         return f"{self.path}?{query}" if query else self.path
 
     def chosen(

@@ -259,6 +259,34 @@ def test_tasks_are_searched_filtered_and_sorted(trained: Path) -> None:
         assert listed("&sort=nonsense") == every
 
 
+def test_a_task_leads_to_its_list_and_to_the_tasks_beside_it(trained: Path) -> None:
+    query = "split=selection&q=val&sort=-flips"
+    with client(trained) as asking:
+        listed = parsed(asking.get(f"{RUN}/tasks?{query}").text)
+        heads = [th.find("a") for th in listed.iter("th") if th.get("scope") == "row"]
+        rows = [link.attrib["href"] for link in heads if link is not None]
+        assert len(rows) > 2
+        walked = list[str]()
+        address = rows[0]
+        while address:
+            walked.append(address)
+            page = parsed(asking.get(address).text)
+            links = {a.get("rel"): a.attrib["href"] for a in page.iter("a") if a.get("rel")}
+            assert links.get("prev", "") == (walked[-2] if len(walked) > 1 else "")
+            address = links.get("next", "")
+        assert walked == rows
+        named = {text_of(a): a.attrib["href"] for a in page.iter("a")}
+        assert named["List of selection tasks"] == f"{RUN}/tasks?{query}"
+        # An attempt keeps the list, and an address without one is in that of its split.
+        attempt = next(href for href in named.values() if "in=" in href)
+        assert query in attempt and 'rel="prev"' in asking.get(attempt).text
+        train = asking.get(f"{RUN}/tasks?split=train").text
+        task = re.findall(r"attempts\?task=([^&]+)", train)[0]
+        assert "List of train tasks" in asking.get(f"{RUN}/attempts?task={task}").text
+        outside = asking.get(f"{RUN}/attempts?task={task}&split=selection").text
+        assert 'rel="next"' not in outside and "List of selection tasks" in outside
+
+
 def test_the_attempts_at_a_task_stand_beside_what_was_asked(trained: Path) -> None:
     with client(trained) as asking:
         # The texts of all its tasks are known then.

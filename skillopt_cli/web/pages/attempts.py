@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,7 +26,9 @@ from skillopt_cli.safe_files import read_regular
 from skillopt_cli.web.context import Page, WebContext, run_name
 from skillopt_cli.web.listing import part_of
 from skillopt_cli.web.pages.run_page import run_page
+from skillopt_cli.web.pages.task_list import task_list
 from skillopt_cli.web.paths import NotFound, RunName
+from skillopt_cli.web.runs import RunSnapshot
 
 _PLACE = re.compile(
     r"(?:steps/step_\d{4,}/(?:rollout|selection)"
@@ -41,6 +44,8 @@ SHORT = 160
 """Characters shown of an answer among others."""
 NEAR = 10
 """Attempts at the same task listed below one, before it and after it."""
+NO_LIST: Mapping[str, str] = MappingProxyType({})
+"""The parameters of a link that is from no list of tasks."""
 _MOST_BYTES = 20_000_000
 
 
@@ -62,14 +67,18 @@ class AttemptLink:
         """Its result in a word."""
         return STATE_WORDS[self.outcome.state]
 
-    def url(self, name: RunName) -> str:
-        """The page of the attempt."""
-        return address(name, self.outcome.task, self.place)
+    def url(self, name: RunName, more: Mapping[str, str] = NO_LIST) -> str:
+        """The page of the attempt; `more` as for `address`."""
+        return address(name, self.outcome.task, self.place, more)
 
 
-def address(name: RunName, task: str, place: str = "") -> str:
-    """The address of a task's page, or of one attempt at it."""
-    query = {"task": task} | ({"in": place} if place else {})
+def address(name: RunName, task: str, place: str = "", more: Mapping[str, str] = NO_LIST) -> str:
+    """The address of a task's page, or of one attempt at it.
+
+    Args:
+        more: parameters of the list of tasks that the page leads back to.
+    """
+    query = {"task": task} | ({"in": place} if place else {}) | dict(more)
     return f"{name.url}/attempts?{urlencode(query, errors='surrogatepass')}"
 
 
@@ -92,6 +101,7 @@ def page(context: WebContext, request: Request) -> Page:
         return run_page(
             snapshot, "task.html", "Tasks", f"task {task}", task=task, part=part,
             question=about.question, expected=about.expected, answers=answers,
+            **_around(snapshot, request, task),
         )  # fmt: skip
     document = _read(context, name, place, task)
     here = next((i for i, one in enumerate(attempts) if one.place == place), 0)
@@ -99,10 +109,29 @@ def page(context: WebContext, request: Request) -> Page:
     others = [(one, one.place == place) for one in near]
     return run_page(
         snapshot, "attempt.html", "Tasks", f"task {task}", task=task, place=place,
-        attempt=document, others=others, n=len(attempts), all=address(name, task),
+        attempt=document, others=others, n=len(attempts),
         expected=snapshot.texts.read([(place, task)]).get((place, task), NO_TEXTS).expected,
         what=next((one.what for one in attempts if one.place == place), place),
+        **_around(snapshot, request, task),
     )  # fmt: skip
+
+
+def _around(snapshot: RunSnapshot, request: Request, task: str) -> dict[str, Any]:
+    """The way to all attempts at a task, to the tasks beside it and to the list it is in."""
+    found = task_list(snapshot, request.query_params, task)
+    more = found.listing.parameters
+    before, after = (
+        {"name": other, "url": address(snapshot.name, other, more=more)} if other else None
+        for other in found.beside(task)
+    )
+    back = {"split": found.split, "url": found.listing.address}
+    return {
+        "more": more,
+        "all": address(snapshot.name, task, more=more),
+        "before": before,
+        "after": after,
+        "back": back,
+    }
 
 
 def attempts_at(view: RunView, task: str, texts: TaskTexts) -> Iterator[AttemptLink]:

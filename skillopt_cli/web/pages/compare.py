@@ -22,7 +22,8 @@ from skillopt_cli.web.chart_options import overlaid_chart
 from skillopt_cli.web.context import Page, WebContext
 from skillopt_cli.web.pages.attempts import address
 from skillopt_cli.web.pages.reading import reading_page
-from skillopt_cli.web.pages.tasks import LONGEST, answer_cell, last_section
+from skillopt_cli.web.pages.task_list import last_section
+from skillopt_cli.web.pages.tasks import LONGEST, answer_cell
 from skillopt_cli.web.paths import NotFound, RunName
 from skillopt_cli.web.runs import RunSnapshot
 
