@@ -80,5 +80,10 @@ def _visible(text: str) -> str:
 
 
 def prose(text: str) -> Markup:
-    """A message of ours as HTML on one line: escaped, and what is in backticks as code."""
+    """A message of ours as HTML on one line: escaped, and what is in backticks as code.
+
+    HTML stays as it is.
+    """
+    if isinstance(text, Markup):
+        return text
     return Markup(_LITERAL.sub(r"<code>\1</code>", str(escape(one_line(text)))))

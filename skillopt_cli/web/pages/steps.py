@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
 from starlette.requests import Request
 
 from skillopt_cli.charts.task_grid import counted
-from skillopt_cli.reports.page import Heading
+from skillopt_cli.reports.page import Block, Heading, Line
 from skillopt_cli.reports.run.document import step_document
 from skillopt_cli.reports.run.figures import edits_in_full
 from skillopt_cli.reports.run.steps import epoch_blocks, step_blocks
 from skillopt_cli.runlog.attempt_folders import attempt_folder
+from skillopt_cli.runlog.parts import StepView
+from skillopt_cli.runlog.text.format import one_line
 from skillopt_cli.runlog.text.unfinished import unrecorded_words
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.web.context import Page, WebContext, run_name, whole_number
-from skillopt_cli.web.pages.attempts import AttemptLink
+from skillopt_cli.web.pages.attempts import AttemptLink, address
 from skillopt_cli.web.pages.run_page import run_page
 from skillopt_cli.web.paths import NotFound
+from skillopt_cli.web.runs import RunSnapshot
 
 FIGURES = (
     ("rollout_hard", "train, hard"),
@@ -64,8 +69,7 @@ def page(context: WebContext, request: Request) -> Page:
         number=number,
         record=record,
         figures=[(key, title, shown[key]) for key, title in FIGURES] if record else [],
-        # Without the first heading: the page has its own.
-        blocks=[*list(step_blocks(step))[1:], *edits_in_full(step)] if step else [],
+        blocks=[*_linked(snapshot, step), *edits_in_full(step)] if step else [],
         chosen=step.chosen.chosen if step and step.chosen and not step.candidate else (),
         unrecorded=unrecorded_words(view, step) if step else "",
         end=next((e for e in view.epochs if e.step == number and e.guided), None),
@@ -82,6 +86,28 @@ def epochs(context: WebContext, request: Request) -> Page:
     blocks = [replace(b, level=2) if isinstance(b, Heading) else b for b in found]
     empty = "No epoch has ended yet."
     return run_page(snapshot, "report.html", "Epochs", blocks=blocks, empty=empty)
+
+
+def _linked(snapshot: RunSnapshot, step: StepView) -> Iterator[Block]:
+    """What the report has of a step without its heading, with links to fixed and broken tasks.
+
+    The page has a heading of its own.
+    """
+    decision = step.gate.decision if step.gate else None
+    known = {"fixed": decision.fixed, "broke": decision.broke} if decision else {}
+    lists = {f"{word} {len(tasks)}": tasks for word, tasks in known.items() if tasks}
+    for block in list(step_blocks(step))[1:]:
+        words, colon, _ = block.text.partition(": ") if isinstance(block, Line) else ("", "", "")
+        if isinstance(block, Line) and colon and words in lists:
+            links = Markup(", ").join(_link(snapshot, task) for task in lists[words])
+            yield replace(block, text=Markup("{}: {}").format(words, links))
+        else:
+            yield block
+
+
+def _link(snapshot: RunSnapshot, task: str) -> Markup:
+    url = address(snapshot.name, task, more={"split": "selection"})
+    return Markup('<a href="{}">{}</a>').format(url, one_line(task))
 
 
 def _rounds(view: RunView, number: int) -> list[tuple[str, list[AttemptLink]]]:
