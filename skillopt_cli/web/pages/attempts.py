@@ -78,7 +78,7 @@ def address(name: RunName, task: str, place: str = "", more: Mapping[str, str] =
     Args:
         more: parameters of the list of tasks that the page leads back to.
     """
-    query = {"task": task} | ({"in": place} if place else {}) | dict(more)
+    query = {"task": task, **more} | ({"in": place} if place else {})
     return f"{name.url}/attempts?{urlencode(query, errors='surrogatepass')}"
 
 
