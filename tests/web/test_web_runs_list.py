@@ -162,8 +162,10 @@ def test_the_error_of_refused_tags_is_seen_at_once(tab: Callable[..., Tab], outp
         error = page.get_by_role("alert").filter(has_text="Not saved: the tag")
         error.wait_for()
         assert page.evaluate("document.activeElement.id") == "notes-error"
-        box = error.bounding_box()
-        assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 700
+        page.wait_for_function(
+            "() => { const at = document.activeElement.getBoundingClientRect();"
+            " return at.top >= 0 && at.bottom <= innerHeight; }"
+        )
         assert page.get_by_role("textbox", name="Tags").input_value() == "bad; Paper"
         opened.faults.clear()  # the status 422 of the answer
 

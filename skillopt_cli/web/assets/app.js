@@ -213,7 +213,14 @@ function showMessage(content) {
   place.focus();
 }
 
+// An error that has the focus is in view also once the charts above it have their height.
+function showFocused() {
+  const place = document.activeElement;
+  if (place?.autofocus) place.scrollIntoView({ block: "center" });
+}
+
 document.addEventListener("submit", submit);
+addEventListener("load", showFocused);
 document.addEventListener("input", search);
 document.addEventListener("click", sort);
 addEventListener("focus", () => "still" in body.dataset && catchUp());
