@@ -287,24 +287,6 @@ def test_a_task_leads_to_its_list_and_to_the_tasks_beside_it(trained: Path) -> N
         assert 'rel="next"' not in outside and "List of selection tasks" in outside
 
 
-def test_fixed_and_broken_tasks_of_a_step_are_links(trained: Path) -> None:
-    history = json.loads((trained / "searchqa/b/history.json").read_text())
-    found = 0
-    with client(trained) as asking:
-        for record in history:
-            page = parsed(asking.get(f"/runs/searchqa/b/steps/{record['step']}").text)
-            for word in ("fixed", "broke"):
-                if record[word] and not record["early_rejected"]:
-                    items = {text_of(li): li for li in page.iter("li")}
-                    start = f"{word} {len(record[word])}: "
-                    (item,) = (li for words, li in items.items() if words.startswith(start))
-                    links = {text_of(a): a.attrib["href"] for a in item.iter("a")}
-                    assert sorted(links) == sorted(record[word])
-                    assert all(asking.get(url).status_code == 200 for url in links.values())
-                    found += 1
-    assert found
-
-
 def test_the_attempts_at_a_task_stand_beside_what_was_asked(trained: Path) -> None:
     with client(trained) as asking:
         # The texts of all its tasks are known then.

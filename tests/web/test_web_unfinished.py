@@ -130,6 +130,18 @@ def test_the_time_left_is_that_of_the_panel(tmp_path: Path, done: int, planned: 
     assert " left" not in page and "Stop, pause" not in page, "no process is at work on it"
 
 
+def test_fixed_and_broken_tasks_of_a_step_are_links(tmp_path: Path) -> None:
+    facts = [*opening(), *accepted_step(1), *rejected_step(2)]
+    with client(outputs_with(tmp_path, facts)) as asking:
+        page = parsed(asking.get(f"{RUN}/steps/1").text)
+        items = {text_of(li).partition(":")[0]: li for li in page.iter("li")}
+        for words, tasks in (("fixed 4", ["t14", "t15", "t16", "t17"]), ("broke 1", ["t1"])):
+            links = {text_of(a): a.attrib["href"] for a in items[words].iter("a")}
+            assert list(links) == tasks
+            assert text_of(items[words]) == f"{words}: {', '.join(tasks)}"
+            assert all(asking.get(url).status_code == 200 for url in links.values())
+
+
 def test_rounds_of_verification_show_no_time_left(tmp_path: Path) -> None:
     verifying = [
         ev.StageStarted(1, "verify", 4, 1),
