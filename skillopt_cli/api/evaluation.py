@@ -22,7 +22,7 @@ from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import SPLITS, Split
+from skillopt_cli.core.task import TASK_SETS, TaskSet
 from skillopt_cli.engine.session import Session, evaluate_session
 from skillopt_cli.reports.diff.named_skill import skill_path
 
@@ -52,7 +52,7 @@ async def evaluate_async(
             `RUN:3`; None for no skill.
         benchmark: its name; None takes benchmark and settings from `config`, else from the run
             folder that holds the skill.
-        split: train, selection or test.
+        split: train, selection, test, or all three together as `all`.
         arms: skills to compare: a list as `--arms` takes it, or skills by name, with None for no
             skill. `seed`, `best` and step numbers are those of the run of `skill`.
         repeats: attempts at each task.
@@ -108,19 +108,19 @@ def _listed(arms: Arms | None) -> Sequence[str] | None:
     return [f"{name}={NONE if value is None else value}" for name, value in arms.items()]
 
 
-def known_split(name: str) -> Split:
+def known_split(name: str) -> TaskSet:
     """The split of this name.
 
     Raises:
         UsageError: there is none.
     """
-    if name not in SPLITS:
-        raise UsageError(f"there is no split `{name}`", f"splits: {', '.join(SPLITS)}")
+    if name not in TASK_SETS:
+        raise UsageError(f"there is no split `{name}`", f"splits: {', '.join(TASK_SETS)}")
     return name
 
 
 def evaluation_document(
-    session: Session, measured: Measured, split: Split, skill: str
+    session: Session, measured: Measured, split: TaskSet, skill: str
 ) -> dict[str, Any]:
     """The content of `eval_summary.json`: scores on the split, and by kind of task.
 
@@ -128,7 +128,7 @@ def evaluation_document(
         skill: its name, as the user gave it.
     """
     kinds: dict[str, dict[str, Any]] = defaultdict(dict)
-    for task in session.run.splits[split]:
+    for task in session.run.tasks(split):
         kinds[task.kind][task.id] = measured.marks[task.id]
     return {
         "skill": skill,

@@ -45,7 +45,7 @@ async def compared(session: Session, plan: EvalPlan) -> dict[str, Any]:
     """Measure the arms of a plan; the content of `eval_summary.json`."""
     run = session.run
     results = await compare_session(session, plan.skills, plan.split, plan.repeats)
-    run.keep("tasks.jsonl", "".join(task_rows(results, run.splits[plan.split])))
+    run.keep("tasks.jsonl", "".join(task_rows(results, run.tasks(plan.split))))
     return {
         "benchmark": run.benchmark.name,
         "target": session.started.target,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain, groupby
 from typing import Literal
 
-from skillopt_cli.core.task import Split
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.runlog.outcomes import NO_OUTCOMES, Outcomes, State, state_of
 from skillopt_cli.runlog.rounds import Round
 from skillopt_cli.runlog.text.format import one_line
@@ -109,7 +109,7 @@ def selection_columns(view: RunView) -> list[Column]:
 
     A step that ended without a measurement has a column all the same, where nothing was evaluated.
     """
-    measured = [] if view.evaluated == "train" else _measured(view)
+    measured = _measured(view) if view.evaluated in (None, "selection") else []
     columns = [_first_column(r, "the seed skill") for r in measured if not r.step]
     of_step: dict[int, list[Round]] = {}
     for made in measured:
@@ -137,6 +137,12 @@ def train_columns(view: RunView) -> list[Column]:
     ]
 
 
+def all_columns(view: RunView) -> list[Column]:
+    """Each text that an evaluation measured on all tasks."""
+    measured = _measured(view) if view.evaluated == "all" else []
+    return [_first_column(made, "the skill") for made in measured]
+
+
 def test_columns(view: RunView) -> list[Column]:
     """Each text that was tested, on the test tasks."""
     tried = (r for r in view.rounds if r.stage == "test")
@@ -144,21 +150,22 @@ def test_columns(view: RunView) -> list[Column]:
     return [_column(r, name, f"the {name} skill", "test") for r, name in names]
 
 
-COLUMNS: Mapping[Split, Callable[[RunView], list[Column]]] = {
+COLUMNS: Mapping[TaskSet, Callable[[RunView], list[Column]]] = {
     "selection": selection_columns,
     "train": train_columns,
     "test": test_columns,
+    "all": all_columns,
 }
 
 
-def task_grid(view: RunView, split: Split) -> Grid:
+def task_grid(view: RunView, split: TaskSet) -> Grid:
     """All tasks of a split that were attempted, under all texts."""
     columns = COLUMNS[split](view)
     tasks = {task for column in columns for task in column.cells}
     return grid_of(split, columns, sorted(tasks, key=counted))
 
 
-def grid_of(split: Split, columns: Sequence[Column], tasks: Collection[str]) -> Grid:
+def grid_of(split: TaskSet, columns: Sequence[Column], tasks: Collection[str]) -> Grid:
     """Some tasks of a split under some texts."""
     cells = [column.cells for column in columns]
     rows: dict[str, tuple[CellState, ...]] = {

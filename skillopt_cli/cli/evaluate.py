@@ -21,7 +21,9 @@ from skillopt_cli.cli.options import (
 )
 from skillopt_cli.cli.output import show_json
 from skillopt_cli.cli.run_flags import FILES, MEASURING, with_run_flags
+from skillopt_cli.compose.benchmark import open_benchmark
 from skillopt_cli.compose.eval_plan import EvalPlan, write_evaluation
+from skillopt_cli.compose.measured_tasks import measured_note
 from skillopt_cli.compose.request import RunRequest, run_request
 from skillopt_cli.compose.run_folder import new_folder, run_of
 from skillopt_cli.compose.seed_skill import read_skill
@@ -30,6 +32,7 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.engine.session import Session, evaluate_session
 from skillopt_cli.ports import Benchmark
 from skillopt_cli.reports.arms import train_warning
@@ -45,7 +48,7 @@ def evaluate(
         str | None,
         typer.Option("--skill", help="Skill file or folder, run, or RUN:best, RUN:seed, RUN:3."),
     ] = None,
-    split: Annotated[str, typer.Option(help="train, selection or test.")] = "test",
+    split: Annotated[str, typer.Option(help="train, selection, test, or all three.")] = "test",
     arms: Annotated[
         str | None,
         typer.Option(
@@ -91,7 +94,7 @@ def evaluate(
 
     def plan(config: RunConfig, opened: Benchmark) -> EvalPlan:
         assert names is not None
-        note_unused_settings(home, overrides, config)
+        _note(home, overrides, config, opened, chosen)
         return EvalPlan(read_arms(names, config, opened), chosen, repeats, models, lint)
 
     if models:
@@ -106,18 +109,30 @@ def evaluate(
 
         compare(request, run_id, plan, json=json)
         return
-    note_unused_settings(home, overrides, request.config)
-    request = _with_skill(request, path)
+    opened = open_benchmark(request.config)
+    _note(home, overrides, request.config, opened, chosen)
+    request = replace(_with_skill(request, path), benchmark=opened)
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)
         return evaluation_document(session, measured, chosen, skill or "")
 
-    now = datetime.now().astimezone()
-    with new_folder(request.config, run_id, now, training=False) as folder:
+    with new_folder(request.config, run_id, datetime.now().astimezone(), training=False) as folder:
         result, _ = execute(folder, request, work, as_json=False)
         write_evaluation(folder, result)
     _show(folder, result, json=json)
+
+
+def _note(
+    home: Path | None,
+    overrides: Overrides,
+    config: RunConfig,
+    opened: Benchmark,
+    chosen: TaskSet,
+) -> None:
+    note_unused_settings(home, overrides, config)
+    if said := measured_note(config, opened, chosen, home):
+        typer.echo(f"Note: {said}", err=True)
 
 
 def _with_skill(request: RunRequest, path: Path | None) -> RunRequest:

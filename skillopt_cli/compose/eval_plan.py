@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from skillopt_cli.compose.seed_skill import read_skill
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Split
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.safe_files import read_regular
 from skillopt_cli.store.atomic_files import replace_folder, replace_text
 from skillopt_cli.store.layout import EVAL_PLAN, EVALUATION
@@ -46,7 +46,7 @@ class EvalPlan:
     """
 
     arms: tuple[Arm, ...]
-    split: Split
+    split: TaskSet
     repeats: int = 1
     targets: tuple[str, ...] = ()
     lint: bool = False
@@ -63,7 +63,7 @@ class _Written:
     """The content of `eval_plan.json`; the skills lie beside it."""
 
     arms: Mapping[str, str]
-    split: Split
+    split: TaskSet
     repeats: int
     targets: tuple[str, ...]
     lint: bool

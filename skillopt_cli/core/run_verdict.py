@@ -19,7 +19,7 @@ from skillopt_cli.core.statistics import CHANGED, LEVEL, detectable_gain
 from skillopt_cli.core.task import Task
 
 VerdictWord = Literal["improved", "unproven", "worse", "underpowered"]
-VerdictSplit = Literal["confirmation", "train", "selection", "test"]
+VerdictSplit = Literal["confirmation", "train", "selection", "test", "all"]
 """The split of a verdict: of a training the tasks set aside or the test split."""
 
 

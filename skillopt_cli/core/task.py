@@ -15,6 +15,9 @@ from skillopt_cli.core.plugin_values import instance, json_values, text, whole
 
 Split = Literal["train", "selection", "test"]
 SPLITS: tuple[Split, ...] = ("train", "selection", "test")
+TaskSet = Split | Literal["all"]
+"""What an evaluation measures: a split, or all three together."""
+TASK_SETS: tuple[TaskSet, ...] = (*SPLITS, "all")
 
 Ending = Literal["answered", "gave_up", "broken"]
 ENDINGS: tuple[Ending, ...] = get_args(Ending)

@@ -14,7 +14,7 @@ from skillopt_cli.core.repeats import Repeated
 from skillopt_cli.core.score import Mark, Measured, mark
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
-from skillopt_cli.core.task import Split
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.engine.early_work import begin_first_rollout
 from skillopt_cli.engine.event_builders import baseline_measured, test_measured
 from skillopt_cli.stages import (
@@ -113,7 +113,7 @@ async def measure_arms(run: Run, arms: Mapping[str, SkillDocument]) -> dict[str,
     return results
 
 
-async def evaluate(run: Run, skill: SkillDocument, split: Split) -> Measured:
+async def evaluate(run: Run, skill: SkillDocument, split: TaskSet) -> Measured:
     """Marks of one skill on one split; no optimizer needed."""
     if split == "test":
         return (await measure_arms(run, {"eval": skill}))["eval"]
@@ -123,7 +123,7 @@ async def evaluate(run: Run, skill: SkillDocument, split: Split) -> Measured:
 
 
 async def evaluate_arms(
-    run: Run, arms: Mapping[str, SkillDocument], split: Split, repeats: int = 1
+    run: Run, arms: Mapping[str, SkillDocument], split: TaskSet, repeats: int = 1
 ) -> dict[str, Repeated]:
     """Marks of several skills on one split, measured in one pass."""
     results = await measure_paired(run, arms, split, repeats)

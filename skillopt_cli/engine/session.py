@@ -28,7 +28,7 @@ from skillopt_cli.core.repeats import Repeated
 from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
-from skillopt_cli.core.task import Split
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.engine.caps import (
     arms,
     only_training_left,
@@ -150,7 +150,7 @@ async def _tested(session: Session, state: TrainState) -> None:
         await reach_verdict(run, session.seed, best, tests)
 
 
-async def evaluate_session(session: Session, split: Split) -> Measured:
+async def evaluate_session(session: Session, split: TaskSet) -> Measured:
     """Measure `session.seed` on a split.
 
     Raises:
@@ -169,7 +169,7 @@ async def evaluate_session(session: Session, split: Split) -> Measured:
 
 
 async def compare_session(
-    session: Session, arms: Mapping[str, SkillDocument], split: Split, repeats: int
+    session: Session, arms: Mapping[str, SkillDocument], split: TaskSet, repeats: int
 ) -> dict[str, Repeated]:
     """Measure several skills on a split in one pass.
 

@@ -11,7 +11,7 @@ from skillopt_cli.core.repeats import Repeated, compared
 from skillopt_cli.core.run_verdict import VerdictRule, run_verdict
 from skillopt_cli.core.score import Metric
 from skillopt_cli.core.statistics import corrected, interval
-from skillopt_cli.core.task import Split, Task
+from skillopt_cli.core.task import Task, TaskSet
 from skillopt_cli.reports.page import Block, Line, Rows
 from skillopt_cli.runlog.text.format import UNKNOWN, change, one_line, out_of, score
 from skillopt_cli.runlog.text.verdict import verdict_document
@@ -20,7 +20,7 @@ Document = dict[str, Any]
 PAIR_TITLES = ("pair", "gain", "95 % interval", "won", "lost", "tied", "p", "p (all pairs)")
 
 
-def arms_document(arms: Mapping[str, Repeated], rule: VerdictRule, split: Split) -> Document:
+def arms_document(arms: Mapping[str, Repeated], rule: VerdictRule, split: TaskSet) -> Document:
     """The arms, and every pair of them, as JSON; of two arms with the verdict on the second."""
     metric = rule.metric
     found = _verdict(arms, rule, split) if len(arms) == 2 else None
@@ -32,7 +32,7 @@ def arms_document(arms: Mapping[str, Repeated], rule: VerdictRule, split: Split)
     }
 
 
-def _verdict(arms: Mapping[str, Repeated], rule: VerdictRule, split: Split) -> Document:
+def _verdict(arms: Mapping[str, Repeated], rule: VerdictRule, split: TaskSet) -> Document:
     """The verdict on the second of two arms, by the mean of the draws of each task."""
     (first, one), (second, other) = arms.items()
     same = one.skill.sent.digest == other.skill.sent.digest

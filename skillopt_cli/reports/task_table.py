@@ -12,7 +12,7 @@ from typing import Literal
 
 from skillopt_cli.charts.task_grid import COLUMNS, Column, task_courses
 from skillopt_cli.core.events import TestMeasured
-from skillopt_cli.core.task import Split
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.reports.task_answers import TaskAnswer, Tried
 from skillopt_cli.reports.task_texts import NO_TEXTS, TaskTexts
 from skillopt_cli.runlog.attempt_folders import attempt_folder
@@ -117,7 +117,7 @@ class TaskTable:
         columns: the texts that tasks were evaluated under, in order.
     """
 
-    split: Split
+    split: TaskSet
     titles: tuple[str, ...]
     columns: Sequence[Column]
     rows: Sequence[TaskRow]
@@ -133,12 +133,12 @@ class TaskTable:
         return self.titles[-1]
 
 
-def first_split(view: RunView) -> Split:
+def first_split(view: RunView) -> TaskSet:
     """The split to show first: the one that an evaluation measured, else the selection."""
     return view.evaluated or "selection"
 
 
-def task_table(view: RunView, split: Split, texts: TaskTexts) -> TaskTable:
+def task_table(view: RunView, split: TaskSet, texts: TaskTexts) -> TaskTable:
     """The tasks of a split that were attempted, in the order people count in.
 
     Args:
@@ -179,7 +179,7 @@ def _tried(view: RunView, rounds: Iterable[Round], n: int) -> dict[str, Tried]:
     return found
 
 
-def _compared(view: RunView, split: Split) -> Mapping[str, Sequence[Round]]:
+def _compared(view: RunView, split: TaskSet) -> Mapping[str, Sequence[Round]]:
     """The stages that hold the answers to compare, by title; the first one of them counts."""
     if not view.total_steps:
         return _evaluated(view)

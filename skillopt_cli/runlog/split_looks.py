@@ -60,7 +60,9 @@ class SplitLooks:
             case StageStarted(stage="test") if not self.tested:
                 return replace(self, tested=True)
             # An evaluation of another split states its score by the same fact.
-            case TestMeasured() if started and (self.tested or started.total_steps):
+            case TestMeasured() if started and (
+                self.tested or started.total_steps or event.label.rpartition("_")[2] == "all"
+            ):
                 look = self._look(started, event, time)
                 known = {_score(each) for each in self.looks}
                 return self if _score(look) in known else replace(self, looks=(*self.looks, look))
@@ -73,7 +75,7 @@ class SplitLooks:
             run="",
             command=command,
             target=started.target,
-            text=started.skill or "no_skill" if made.label == "eval" else made.label,
+            text=started.skill or "no_skill" if made.label in ("eval", "all") else made.label,
             digest=made.digest,
             hard=made.hard,
             soft=made.soft,

@@ -26,7 +26,7 @@ from skillopt_cli.core.ledger import Ledger, Spent, Worked
 from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict
 from skillopt_cli.core.steering import Steering
-from skillopt_cli.core.task import Split
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.runlog.parts import (
     NO_STANDING,
     EpochView,
@@ -160,8 +160,8 @@ class RunView:
         return self.run.total_steps if self.run else 0
 
     @property
-    def evaluated(self) -> Split | None:
-        """The split that an evaluation measures, selection while that is unknown.
+    def evaluated(self) -> TaskSet | None:
+        """What an evaluation measures, the selection split while that is unknown.
 
         None for a training.
         """
@@ -170,8 +170,9 @@ class RunView:
         if any(made.stage == "test" for made in self.rounds):
             return "test"
         # Several skills are measured under their names, as in `best_train`.
-        of_train = any(label.rpartition("_")[2] == "train" for label in self.tests)
-        return "train" if of_train else "selection"
+        ends = {label.rpartition("_")[2] for label in self.tests}
+        others: tuple[TaskSet, ...] = ("train", "all")
+        return next((name for name in others if name in ends), "selection")
 
     @property
     def recorded(self) -> tuple[StepView, ...]:

@@ -11,7 +11,7 @@ from skillopt_cli.core.plan import StepPlan
 from skillopt_cli.core.score import Mark, Measured, Settled, Trajectory, mark
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
-from skillopt_cli.core.task import Split
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.stages.attempts import Purpose, attempt_each
 from skillopt_cli.stages.run import Run, announced
 
@@ -19,7 +19,7 @@ from skillopt_cli.stages.run import Run, announced
 async def measure(
     run: Run,
     skill: SkillDocument,
-    split: Split,
+    split: TaskSet,
     label: str = "",
     stage: StageName = "measure",
 ) -> Measured:
@@ -112,11 +112,11 @@ def _test(skill: SkillDocument, label: str) -> Callable[[Run], Awaitable[Measure
 async def _in_full(
     run: Run,
     skill: SkillDocument,
-    split: Split,
+    split: TaskSet,
     purpose: Purpose,
     seen: Callable[[Mapping[str, Mark]], None] | None = None,
 ) -> Measured:
-    tasks = run.splits[split]
+    tasks = run.tasks(split)
     marks: dict[str, Mark] = {}
 
     def take(trajectory: Trajectory) -> bool:

@@ -9,13 +9,13 @@ from skillopt_cli.core.events import StageName
 from skillopt_cli.core.repeats import Repeated
 from skillopt_cli.core.score import BROKEN, Mark, Trajectory, mark
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Split
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.stages.attempts import Job, Purpose, attempt_jobs
 from skillopt_cli.stages.run import Run, announced
 
 
 async def measure_paired(
-    run: Run, arms: Mapping[str, SkillDocument], split: Split, repeats: int = 1
+    run: Run, arms: Mapping[str, SkillDocument], split: TaskSet, repeats: int = 1
 ) -> dict[str, Repeated]:
     """Marks of each arm on a split, with `repeats` draws of each task.
 
@@ -23,7 +23,7 @@ async def measure_paired(
     the measurement changes for all arms alike. Arms that read the same to the target are measured
     once.
     """
-    tasks = run.splits[split]
+    tasks = run.tasks(split)
     alike: dict[str, str] = {}
     for name, skill in arms.items():
         alike.setdefault(skill.sent.digest, name)
@@ -55,11 +55,11 @@ async def measure_paired(
     }
 
 
-def _stage(split: Split) -> StageName:
+def _stage(split: TaskSet) -> StageName:
     return "test" if split == "test" else "measure"
 
 
-def _purpose(split: Split, name: str, draw: int) -> Purpose:
+def _purpose(split: TaskSet, name: str, draw: int) -> Purpose:
     """What an arm's attempts are made for; the first draw is that of every other measurement."""
     folder = f"{split}/{name}" + (f"/draw_{draw + 1}" if draw else "")
     return Purpose(_stage(split), folder, name, draw)

@@ -26,7 +26,7 @@ from skillopt_cli.core.score import Measured, Metric, Trajectory
 from skillopt_cli.core.secrets import Hide
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection, TrainState, stop_reason
-from skillopt_cli.core.task import Split, Task
+from skillopt_cli.core.task import SPLITS, Split, Task, TaskSet
 from skillopt_cli.core.verification import left_out
 from skillopt_cli.ports import (
     AgentBackend,
@@ -192,6 +192,12 @@ class Run:
         """Edits an analyst may propose: the schedule's number, None where that does not decide."""
         scheduled = self.config.optimizer.rate_control == "fixed"
         return self.step.edit_budget if self.step and scheduled else None
+
+    def tasks(self, named: TaskSet) -> tuple[Task, ...]:
+        """The tasks of a split that the run uses, or all that the benchmark has."""
+        if named == "all":
+            return tuple(task for split in SPLITS for task in self.benchmark.tasks(split))
+        return self.splits[named]
 
     def at(self, step: StepPlan, memory: str = "") -> Run:
         """This run, working on `step` with the notes of earlier epochs."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Event, Lock
 
 from skillopt_cli.core.errors import DataError, UsageError
-from skillopt_cli.core.task import Split
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.reports.confusions import Confusions, confusions_of
 from skillopt_cli.reports.export.tasks import (
     compared_splits,
@@ -97,7 +97,7 @@ class RunSnapshot:
         found = summarise(view, expect=False)
         return found | {"best_gate_score_expected": expected.value if expected else None}
 
-    def tasks(self, split: Split) -> TaskTable:
+    def tasks(self, split: TaskSet) -> TaskTable:
         """The tasks of a split."""
         return self.derived.get(
             f"tasks {split}", self.facts, lambda: task_table(self.view, split, self.texts)

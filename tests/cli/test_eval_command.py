@@ -48,11 +48,11 @@ def test_the_default_is_the_test_split_alone() -> None:
     assert (found["split"], found["n_items"]) == ("selection", 4)
 
 
-@pytest.mark.parametrize("split", ["tets", "val", "all", ""])
+@pytest.mark.parametrize("split", ["tets", "val", "any", ""])
 def test_an_unknown_split_is_refused_with_the_list(split: str) -> None:
     path = skill("s.md", "# S\n\nAnswer.\n")
     ended = refused(2, "eval", "searchqa", *SMALLEST, "--skill", path, "--split", split)
-    assert ended.hint == "hint: splits: train, selection, test"
+    assert ended.hint == "hint: splits: train, selection, test, all"
     assert not Path("outputs").exists()
 
 

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from command_line import TINY, refused, rows, skillopt
+from command_line import SMALLEST, TINY, refused, rows, skillopt
 
 import skillopt_cli
 from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.task import SPLITS
+from skillopt_cli.plugins import load_benchmark
+from skillopt_cli.ports import BenchmarkRequest
 
 LABELS = ("yes", "no")
 
@@ -252,3 +255,49 @@ def test_a_named_benchmark_states_too_what_of_the_tasks_is_not_used(
     ended = skillopt(*command, "--config", "c.yaml")
     assert ended.code == 0, ended.err
     assert ended.err.splitlines().count("Not used: extra") == 1
+
+
+def test_an_evaluation_of_a_file_states_what_it_measures_and_may_measure_all_of_it() -> None:
+    assert skillopt("train", "t.jsonl", *TINY, "--run-id", "a").code == 0
+    lines = Path("t.jsonl").read_text(encoding="utf-8").splitlines()
+    new = [line.replace("in the box", "in the bag").replace('"q', '"n') for line in lines]
+    Path("new.jsonl").write_text("\n".join(new[:7]), encoding="utf-8")
+    Path("mine.md").write_text("Say yes.\n", encoding="utf-8")
+    given = ("new.jsonl", "--skill", "mine.md", "--set", "model.backend=simulated")
+    of_run = ("--skill", "a:best", "--tasks", "new.jsonl")
+    cut = "Note: measures only the test split, 2 of 7 tasks, as the file is cut 2:1:1"
+    whole = "Note: measures all 7 tasks: train, selection and test together\n"
+    for n, measured in enumerate((given, of_run, (*of_run, "--arms", "seed,best"))):
+        one = skillopt("eval", *measured, "--display", "none")
+        assert cut in one.err and "; `--split all` measures every task\n" in one.err
+        ended = skillopt("eval", *measured, "--split", "all", "--json", "--run-id", f"all{n}")
+        assert ended.code == 0, ended.err
+        assert whole in ended.err and "measures only" not in ended.err
+        assert ended.json["split"] == "all"
+        found = ended.json["arms"][0] if n == 2 else ended.json
+        assert found["n_items"] == 7
+        exported = skillopt("runs", "export", f"all{n}").out.splitlines()
+        assert len(exported) == 8 and exported[1].startswith('"n0","all",')
+        assert skillopt("runs", "export", f"all{n}", "--split", "all").out.splitlines() == exported
+        folder = "all/seed" if n == 2 else "all"
+        assert Path("outputs/folder", f"all{n}", folder, "results.jsonl").is_file()
+
+
+def test_the_file_of_the_run_keeps_its_cut_in_an_evaluation() -> None:
+    assert skillopt("train", "t.jsonl", *TINY, "--run-id", "a").code == 0
+    own = skillopt("eval", "--skill", "a:best")
+    named = skillopt("eval", "t.jsonl", "--skill", "a:best", "--set", "model.backend=simulated")
+    folder = skillopt("eval", "cut", "--skill", "a:best", "--set", "model.backend=simulated")
+    for ended in (own, named, folder):
+        assert ended.code == 0, ended.err
+        assert "measures only" not in ended.err
+    seen = skillopt("eval", "--skill", "a:best", "--split", "all")
+    assert "also those that the skill was trained on" in seen.err
+    assert "all: hard " in seen.out and "(n=40, scored 40)" in seen.out
+
+
+def test_limits_of_a_split_do_not_cut_all_tasks() -> None:
+    ended = skillopt("eval", "searchqa", *SMALLEST, "--from-scratch", "--split", "all", "--json")
+    assert ended.code == 0, ended.err
+    tasks = load_benchmark("searchqa").open(BenchmarkRequest(data_root=Path("data")))
+    assert ended.json["n_items"] == sum(len(tasks.tasks(split)) for split in SPLITS)

@@ -11,7 +11,7 @@ from typing import Any
 from skillopt_cli.benchmarks.kit.answers import extract_answer, tagged_or_all
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.labels import Labels, TaskAnswers, find_labels
-from skillopt_cli.core.task import SPLITS, Split
+from skillopt_cli.core.task import SPLITS, Split, TaskSet
 from skillopt_cli.reports.export.table import Column, ExportTable
 from skillopt_cli.reports.task_answers import TaskAnswer
 from skillopt_cli.reports.task_table import TaskRow, TaskTable, task_table
@@ -69,7 +69,7 @@ class ExportedTasks:
 
 
 def exported_tasks(
-    view: RunView, folder: Path, split: Split | None = None, most: int = sys.maxsize
+    view: RunView, folder: Path, split: TaskSet | None = None, most: int = sys.maxsize
 ) -> ExportedTasks:
     """The tasks of a run that were attempted.
 
@@ -91,7 +91,7 @@ def exported_tasks(
         )
     found = tasks_of(tables, (split,) if split else compared_splits(view))
     if not found.tasks:
-        what = f"{split} task" if split else "task"
+        what = f"task of the split `{split}`" if split else "task"
         raise UsageError(
             f"the run {folder} has no {what} that was attempted",
             "`skillopt runs list` shows the runs, and what each has measured",
@@ -99,17 +99,17 @@ def exported_tasks(
     return found
 
 
-def measured_splits(view: RunView) -> tuple[Split, ...]:
+def measured_splits(view: RunView) -> tuple[TaskSet, ...]:
     """The splits whose tasks a run attempts."""
     return SPLITS if view.evaluated is None else (view.evaluated,)
 
 
-def compared_splits(view: RunView) -> tuple[Split, ...]:
+def compared_splits(view: RunView) -> tuple[TaskSet, ...]:
     """The splits on which texts are compared: those that an evaluation, or a training, measures."""
     return COMPARED if view.evaluated is None else (view.evaluated,)
 
 
-def tasks_of(tables: Mapping[Split, TaskTable], splits: Sequence[Split]) -> ExportedTasks:
+def tasks_of(tables: Mapping[TaskSet, TaskTable], splits: Sequence[TaskSet]) -> ExportedTasks:
     """The tasks of some splits.
 
     Args:

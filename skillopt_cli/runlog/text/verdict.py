@@ -43,12 +43,14 @@ def verdict_sentence(verdict: RunVerdict, arms: Arms = TRAINED) -> str:
         return f"{started} reads the same as {seed_name}: there is nothing to compare."
     if verdict.identical:
         return "The best skill is the seed skill, unchanged: there is nothing to compare."
+    one = "task" if verdict.split == "all" else f"{verdict.split} task"
     if verdict.best is None:
-        tasks = f"{verdict.asked} {verdict.split}"
-        return f"There is no verdict on {best_name}: none of {tasks} tasks has both scores."
+        return (
+            f"There is no verdict on {best_name}: none of {verdict.asked} {one}s has both scores."
+        )
     best, seed = pair(verdict.best, verdict.seed)
     against = (
-        f"{best} against {seed}{_metric(verdict)} on {count(verdict.n, f'{verdict.split} task')}"
+        f"{best} against {seed}{_metric(verdict)} on {count(verdict.n, one)}"
         f" ({verdict.fixed} fixed, {verdict.broke} broken;"
         f" chance alone explains {_so_large(verdict)} in {chance_words(verdict.p_value)})"
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from starlette.datastructures import QueryParams
 
-from skillopt_cli.core.task import SPLITS, Split
+from skillopt_cli.core.task import TASK_SETS, TaskSet
 from skillopt_cli.reports.task_table import TaskRow, TaskTable, first_split
 from skillopt_cli.web.listing import Key, Listing
 from skillopt_cli.web.runs import RunSnapshot
@@ -36,7 +36,7 @@ class TaskList:
         rows: those that are asked for, in order.
     """
 
-    split: Split
+    split: TaskSet
     table: TaskTable
     listing: Listing
     rows: list[TaskRow]
@@ -56,7 +56,7 @@ def task_list(snapshot: RunSnapshot, query: QueryParams, task: str = "") -> Task
     Args:
         task: where the address names no split, one that has this task.
     """
-    asked: Split | None = next((name for name in SPLITS if name == query.get("split")), None)
+    asked: TaskSet | None = next((name for name in TASK_SETS if name == query.get("split")), None)
     split = asked or _split_of(snapshot, task) or first_split(snapshot.view)
     table = snapshot.tasks(split)
     path = f"{snapshot.name.url}/tasks"
@@ -64,10 +64,10 @@ def task_list(snapshot: RunSnapshot, query: QueryParams, task: str = "") -> Task
     return TaskList(split, table, listing, listing.chosen(table.rows, _text, FILTERS, KEYS))
 
 
-def _split_of(snapshot: RunSnapshot, task: str) -> Split | None:
+def _split_of(snapshot: RunSnapshot, task: str) -> TaskSet | None:
     if not task:
         return None
-    tables = ((split, snapshot.tasks(split)) for split in SPLITS)
+    tables = ((split, snapshot.tasks(split)) for split in TASK_SETS)
     return next((s for s, table in tables if any(row.task == task for row in table.rows)), None)
 
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from skillopt_cli.benchmarks.kit.answers import tagged_or_all
 from skillopt_cli.charts.task_grid import STATE_WORDS, grid_of
-from skillopt_cli.core.task import Split
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.reports.confusions import confusion_blocks
 from skillopt_cli.reports.page import Block
 from skillopt_cli.reports.run.figures import heat
@@ -28,6 +28,7 @@ LONGEST = 160
 """Characters of a text in the table; the page of a task has all of it."""
 COLUMNS = 60
 """Columns of the heat map on one page, the latest first."""
+_ORDER: tuple[TaskSet, ...] = ("selection", "train", "test", "all")
 
 
 def page(context: WebContext, request: Request) -> Page:
@@ -46,7 +47,7 @@ def page(context: WebContext, request: Request) -> Page:
         "tasks.html",
         "Tasks",
         split=split,
-        splits=("selection", "train", "test"),
+        splits=[n for n in _ORDER if n != "all" or snapshot.view.evaluated == "all"],
         table=table,
         rows=[_shown(row) | {"url": links[row.task]} for row in part.rows],
         part=part,
@@ -61,7 +62,7 @@ def page(context: WebContext, request: Request) -> Page:
     )
 
 
-def _confusions(snapshot: RunSnapshot, split: Split) -> Iterator[Block]:
+def _confusions(snapshot: RunSnapshot, split: TaskSet) -> Iterator[Block]:
     """The confusion matrices of a split, with those of the tasks that confirm the best skill."""
     if split != "train" or snapshot.view.evaluated == "train":
         parts = (split, "confirmation") if split == "test" else (split,)
