@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skillopt_cli.core.companion_files import EDITABLE_WORDS
-from skillopt_cli.core.edits import CHANGED, EditOutcome, EditState, state_words
+from skillopt_cli.core.edits import CHANGED, EditOutcome, EditState
 from skillopt_cli.core.formatting import count
 
 Cause = Literal[
@@ -25,8 +25,12 @@ Cause = Literal[
     "not_applied",
     "no_change",
 ]
-
-
+_STATE_WORDS = {
+    "no_op": "without effect",
+    "over_budget": "above the learning rate",
+    "read_only": "read-only",
+    "unverified": "not verified",
+}
 GUARDED: frozenset[EditState] = frozenset({"leak", "shortcut"})
 """States of edits that the leak guard refused before the merge."""
 UNTRIED: frozenset[EditState] = GUARDED | {"over_budget"}
@@ -149,9 +153,21 @@ def why_no_edits(counts: EditCounts) -> str:
     return _nothing_proposed(counts) if not counts.proposed else _nothing_left(counts)
 
 
+def state_words(state: str) -> str:
+    """The state of an edit for people."""
+    return _STATE_WORDS.get(state, state)
+
+
+def outcome_words(outcome: EditOutcome) -> str:
+    """What became of an edit; of one that is not verified, whether it was tried on tasks."""
+    if outcome.state != "unverified":
+        return state_words(outcome.state)
+    return "not tried" if outcome.trial is None else "failed verification"
+
+
 def outcomes_words(outcomes: Iterable[EditOutcome]) -> str:
     """How many edits ended in each way, with the remedy where a setting is in their way."""
-    return _counted(Counter(outcome.words for outcome in outcomes))
+    return _counted(Counter(map(outcome_words, outcomes)))
 
 
 def _states_words(states: Mapping[EditState, int]) -> str:

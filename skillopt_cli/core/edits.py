@@ -54,21 +54,10 @@ EditState = Literal[
 ]
 CHANGED: tuple[EditState, ...] = ("applied", "appended")
 """States of edits that changed the text."""
-_STATE_WORDS = {
-    "no_op": "without effect",
-    "over_budget": "above the learning rate",
-    "read_only": "read-only",
-    "unverified": "not verified",
-}
 Identity = tuple[str, tuple[str, str, str]]
 """File and change of an edit."""
 Source = Literal["failure", "success", "merged"]
 UpdateMode = Literal["patch", "rewrite_from_suggestions", "full_rewrite_minibatch"]
-
-
-def state_words(state: str) -> str:
-    """The state of an edit for people."""
-    return _STATE_WORDS.get(state, state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,13 +184,6 @@ class EditOutcome:
     def changed(self) -> bool:
         """Whether the edit changed the text."""
         return self.state in CHANGED
-
-    @property
-    def words(self) -> str:
-        """The state for people; of an edit that is not verified, whether it was tried on tasks."""
-        if self.state != "unverified":
-            return state_words(self.state)
-        return "not tried" if self.trial is None else "failed verification"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from skillopt_cli.core.edit_counts import EditCounts
+from skillopt_cli.core.edit_counts import EditCounts, outcome_words
 from skillopt_cli.core.edits import Edit, EditOutcome
 from skillopt_cli.core.events import (
     ATTEMPTING,
@@ -315,7 +315,7 @@ class StepView:
 
         An applied edit is in the candidate. It was merely tried where that became no skill.
         """
-        return "tried" if outcome.changed and not self.accepted else outcome.words
+        return "tried" if outcome.changed and not self.accepted else outcome_words(outcome)
 
     def spent_by(self, role: Role) -> Spent:
         """What a role's calls in this step cost."""

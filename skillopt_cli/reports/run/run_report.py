@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skillopt_cli.core.edits import state_words
+from skillopt_cli.core.edit_counts import state_words
 from skillopt_cli.core.events import RunFailed, TestMeasured
 from skillopt_cli.reports.confusions import confusion_blocks, confusions_of
 from skillopt_cli.reports.evaluation import evaluation_blocks, pruned_blocks
