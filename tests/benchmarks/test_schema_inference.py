@@ -12,6 +12,7 @@ import pytest
 from task_files import write_lines, write_splits
 
 from skillopt_cli.benchmarks.folder import SPEC
+from skillopt_cli.benchmarks.folder.moments import is_moment
 from skillopt_cli.core.errors import ConfigError, DataError, SkillOptError, Undetermined
 from skillopt_cli.core.task import SPLITS
 from skillopt_cli.ports import BenchmarkRequest
@@ -101,6 +102,39 @@ def test_a_split_by_kind_is_offered_where_kinds_recur(
     found = SPEC.infer(BenchmarkRequest(data_path=path)).settings["split_ratio"]
     told = f"; `2:1:1 by kind` gives each split its share of {offered} kinds" if offered else ""
     assert (found.value, found.why) == ("2:1:1", f"12 tasks, half to train on{told}")
+
+
+MOMENTS = {
+    "ISO dates": "2024-03-{:02}",
+    "slashes, year first": "2024/3/{}",
+    "ISO times": "2024-03-{:02}T08:15:00Z",
+    "ISO times, precise": "2024-03-{:02} 08:15:00.125+02:00",
+    "day first": "{}.03.2024",
+    "month first, short year": "3/{}/24",
+    "month first, with a time": "03/{:02}/2024 8:15 PM",
+    "named months": "{} March 2024",
+    "short months first": "Mar {}, 2024, 08:15",
+    "times of day": "08:{:02}",
+}
+
+
+@pytest.mark.parametrize("form", MOMENTS)
+def test_dates_and_times_are_neither_task_text_nor_answer(tmp_path: Path, form: str) -> None:
+    moments = [MOMENTS[form].format(i + 1) for i in range(12)]
+    columns: dict[str, list[Any]] = {"ticket_id": list(range(12)), "subject": bodies(12)}
+    columns |= {"body": bodies(12), "created": moments}
+    error = asked(tmp_path, columns, context_key="subject")
+    assert "no column can be the answer" in error.message
+    found = inferred(table(tmp_path, {"body": bodies(12), "q": ["a", "b"] * 6, "created": moments}))
+    assert (found["prompt_key"], found["answer_key"]) == ("body", "q")
+    # A person may mean them all the same.
+    named = table(tmp_path, {"body": bodies(12), "created": moments})
+    assert inferred(named, answer_key="created")["prompt_key"] == "body"
+
+
+@pytest.mark.parametrize("text", ["2024", "3.5", "1/2", "12-13-14-15", "May 5", "v1.2.24", "99:10"])
+def test_numbers_and_codes_are_no_dates(text: str) -> None:
+    assert not is_moment(text)
 
 
 def test_choices_and_patterns_are_their_own_scorers(tmp_path: Path) -> None:

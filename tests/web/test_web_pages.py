@@ -745,7 +745,7 @@ def test_skill_folders_are_compared_file_by_file(trained: Path, tmp_path: Path) 
         assert answer.status_code == 422
 
 
-@pytest.mark.parametrize("split", ["train", "selection", "test"])
+@pytest.mark.parametrize("split", ["train", "selection", "test", "all"])
 def test_every_list_names_the_split_an_evaluation_measured(split: str) -> None:
     name = ("--from-scratch", "--split", split, "--run-id", "e")
     assert skillopt("eval", "searchqa", *SMALLEST, *name).code == 0

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from skillopt_cli.benchmarks.folder.moments import is_moment
 from skillopt_cli.benchmarks.folder.options import FolderOptions
 from skillopt_cli.benchmarks.folder.tasks import ANSWER_KEYS, OPTIONAL_KEYS, PROMPT_KEYS
 from skillopt_cli.benchmarks.kit.numbers import is_amount
@@ -47,6 +48,7 @@ class Column:
         filled: whether no cell is blank.
         recurs: whether it holds few values that recur, as labels do.
         unique: whether it holds a text or a whole number of its own for each task.
+        of_moments: whether every cell is a date or a time.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Column:
     filled: bool
     recurs: bool
     unique: bool
+    of_moments: bool
 
     @property
     def prose(self) -> bool:
@@ -78,8 +81,15 @@ class Columns:
 
     @property
     def free(self) -> list[str]:
-        """Those that may be task text or answer: no identifier, and none of our own fields."""
-        return [n for n in self.by_name if n not in OPTIONAL_KEYS and not _IDENTIFIER.fullmatch(n)]
+        """Those that may be task text or answer by inference.
+
+        No identifier, none of our own fields, and no dates or times: these are when a row came.
+        """
+        return [
+            name
+            for name, column in self.by_name.items()
+            if not (name in OPTIONAL_KEYS or _IDENTIFIER.fullmatch(name) or column.of_moments)
+        ]
 
     def check(self, name: str, option: str) -> None:
         """Refuse a name that an option gives and that no column has.
@@ -264,6 +274,7 @@ def _column(name: str, cells: Sequence[Any], records: int) -> Column:
         filled=len(cells) == records,
         recurs=all(texts) and 1 < values <= len(texts) / TASKS_PER_LABEL,
         unique=all(texts) and values == records and not any(isinstance(c, float) for c in cells),
+        of_moments=all(map(is_moment, texts)),
     )
 
 
