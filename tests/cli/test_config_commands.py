@@ -52,6 +52,27 @@ def test_every_run_flag_is_taken_in_both_spellings(flag, spell) -> None:
     assert found[key] == {"key": key, "value": value, "source": f"flag {flag}"}
 
 
+@pytest.mark.parametrize("flag", [flag for flag in FLAGS if flag != "--out-root"])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_setting_with_two_values_on_one_command_line_is_refused(flag: str, swapped: bool) -> None:
+    key, value = FLAGS[flag]
+    other = {"simulated": "rules", "linear": "cosine", "plain": "none"}.get(
+        str(value), f"{value}1" if str(value).isdigit() else f"{value}x"
+    )
+    pair = [(flag, str(value)), ("--set", f"{key}={other}")]
+    pair = pair[::-1] if swapped else pair
+    words = [word for one in pair for word in one]
+    ended = refused(2, "config", "show", "searchqa", *words)
+    assert ended.error.startswith(f"error: `{key}` is given twice, as ")
+    assert f" by {flag} and as " in ended.error and ended.error.endswith(" by --set")
+    # What agrees, or unsets, is no contradiction.
+    for same in (value, ""):
+        found = rows(
+            skillopt("config", "show", "searchqa", "--json", flag, value, "--set", f"{key}={same}")
+        )
+        assert found[key]["value"] == value
+
+
 @pytest.mark.parametrize(
     ("flag", "key"),
     [
