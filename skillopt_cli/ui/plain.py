@@ -97,7 +97,7 @@ def lines_of(before: RunView, after: RunView, fact: ev.Stamped, *, verbose: bool
     """The lines for a fact, given the view before and after it. Pure."""
     event = fact.event
     if isinstance(event, RunFact):
-        return _run_lines(after, event)
+        return _run_lines(before, after, event)
     if isinstance(event, WorkFact):
         return _work_lines(before, event)
     if isinstance(event, CallFact):
@@ -116,10 +116,10 @@ def lines_of(before: RunView, after: RunView, fact: ev.Stamped, *, verbose: bool
     assert_never(event)
 
 
-def _run_lines(view: RunView, event: RunFact) -> Lines:
+def _run_lines(before: RunView, view: RunView, event: RunFact) -> Lines:
     match event:
         case ev.RunStarted():
-            return _start_lines(event)
+            return _start_lines(event, resumed=before.run is not None)
         case ev.PreflightPassed():
             return (f"Preflight: {event.role} {one_line(event.model)} answers",)
         case ev.DriftAllowed():
@@ -133,7 +133,7 @@ def _run_lines(view: RunView, event: RunFact) -> Lines:
     assert_never(event)
 
 
-def _start_lines(event: ev.RunStarted) -> Lines:
+def _start_lines(event: ev.RunStarted, *, resumed: bool) -> Lines:
     plan = (
         f", {count(event.total_steps, 'step')} in {count(event.epochs, 'epoch')}"
         if event.total_steps
@@ -148,7 +148,7 @@ def _start_lines(event: ev.RunStarted) -> Lines:
         *((f"Limits: {limits_words(event.limits)}",) if event.limits else ()),
         *(f"Note: {note}" for note in start_notes(event)),
     )
-    if not event.done:
+    if not event.total_steps or not (event.done or resumed):
         return lines
     return (*lines, f"Resume: {event.done} of {count(event.total_steps, 'step')} recorded")
 

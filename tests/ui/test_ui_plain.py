@@ -187,6 +187,12 @@ def test_the_first_line_says_which_data() -> None:
 
 def test_a_resume_says_what_is_recorded() -> None:
     assert "Resume: 2 of 3 steps recorded" in written([begun(done=2)])
+    # Also one that was killed before anything was recorded, and in each of its processes.
+    assert "Resume" not in written([begun()])
+    assert written([begun(), begun()]).count("Resume: 0 of 3 steps recorded") == 1
+    assert written([begun(), begun(), begun(done=1)]).count("Resume: ") == 2
+    # An evaluation has no steps.
+    assert "Resume" not in written([begun(total_steps=0), begun(total_steps=0)])
 
 
 @pytest.mark.parametrize(
