@@ -63,6 +63,12 @@ OutOption = Annotated[
     typer.Option("--out", "--output", help="Write here; else, and for -, stdout.", callback=_file),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, nothing else.")]
+JsonLinesOption = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print events, then the summary, as JSON Lines on stdout, nothing else."
+    ),
+]
 AllowDrift = Annotated[
     bool, typer.Option("--allow-drift", help="Continue although conditions changed; recorded.")
 ]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from skillopt_cli.cli.execute import execute
-from skillopt_cli.cli.options import AllowDrift, JsonOption, RecordOption, ReplayOption
+from skillopt_cli.cli.options import AllowDrift, JsonLinesOption, RecordOption, ReplayOption
 from skillopt_cli.cli.output import show_json
 from skillopt_cli.cli.run_flags import EVERY, FILES, with_run_flags
 from skillopt_cli.cli.train import print_plan, show_result
@@ -36,7 +36,7 @@ def resume(
     allow_drift: AllowDrift = False,
     record: RecordOption = None,
     replay: ReplayOption = None,
-    json: JsonOption = False,
+    json: JsonLinesOption = False,
     overrides: Overrides,
 ) -> None:
     """Continue a run where it stopped.

@@ -12,7 +12,7 @@ import typer
 from skillopt_cli.cli.execute import display_style, execute
 from skillopt_cli.cli.options import (
     BenchmarkArgument,
-    JsonOption,
+    JsonLinesOption,
     RecordOption,
     ReplayOption,
     RunId,
@@ -39,7 +39,7 @@ def train(
     run_id: RunId = None,
     record: RecordOption = None,
     replay: ReplayOption = None,
-    json: JsonOption = False,
+    json: JsonLinesOption = False,
     overrides: Overrides,
 ) -> None:
     """Train a skill document on a benchmark.

@@ -12,12 +12,13 @@ from skillopt_cli.compose.fingerprint import begun_by
 from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.compose.trust import require_consent
 from skillopt_cli.config import RunConfig
-from skillopt_cli.config.layers import Resolved
+from skillopt_cli.config.layers import Resolved, Strength, leaf_layer
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.ports import Benchmark
 from skillopt_cli.replay.recorder import check_recordings
+from skillopt_cli.replay.recording import read_header
 from skillopt_cli.runlog.run_log import RunLog
 
 
@@ -94,7 +95,7 @@ def run_request(
     """
     overrides = replace(overrides, resumed=resumed)
     try:
-        resolved = _resolved(overrides, environment, replayed=replay is not None)
+        resolved = _resolved(overrides, environment, replay)
     except ConfigError as error:
         begun = begun_by(overrides.config.parent) if resumed and overrides.config else ""
         if begun in ("", __version__):
@@ -113,9 +114,17 @@ def run_request(
     )
 
 
-def _resolved(overrides: Overrides, environment: Mapping[str, str], *, replayed: bool) -> Resolved:
-    if replayed:
-        unreached = settle(replace(overrides, roles=()), environment)
-        if unreached.config.env.name:
-            return unreached
-    return settle(overrides, environment)
+def _resolved(
+    overrides: Overrides, environment: Mapping[str, str], replay: Path | None
+) -> Resolved:
+    """The configuration; a replay reaches no model, and its recording may name the benchmark."""
+    if replay is None:
+        return settle(overrides, environment)
+    unreached = replace(overrides, roles=())
+    resolved = settle(unreached, environment)
+    if resolved.config.env.name:
+        return resolved
+    if not (name := read_header(replay).benchmark.rpartition("/")[0]):
+        return settle(overrides, environment)
+    recorded = leaf_layer(str(replay), "env.name", name, Strength.DEFAULT, file=replay)
+    return settle(replace(unreached, layers=[*overrides.layers, recorded]), environment)

@@ -202,6 +202,12 @@ def test_an_evaluation_is_replayed_from_its_own_or_a_training_recording(no_netwo
         again = skillopt("eval", "--skill", folder, "--replay", source, "--json")
         assert again.code == 0, again.err
         assert again.json == first.json
+    # Of a skill that lies in no run, the recording names the benchmark.
+    best = Path("alone.md")
+    best.write_bytes((folder / "best_skill.md").read_bytes())
+    alone = skillopt("eval", "--skill", best, *TINY, "--replay", "e.jsonl", "--json")
+    assert alone.code == 0, alone.err
+    assert alone.json["hard"] == first.json["hard"]
     ended = refused(2, "train", "searchqa", *TINY, "--replay", "e.jsonl")
     assert ended.error == "error: e.jsonl holds no calls of the optimizer"
 
