@@ -71,7 +71,8 @@ class ChatAgent:
                 reply = await self._chat.chat(request)
             except (TransientError, RequestRefused) as error:
                 reason = " ".join(f"{type(error).__name__}: {error}".split())
-                return Attempt("", tuple(messages), usage, "broken", reason)
+                down = isinstance(error, TransientError)
+                return Attempt("", tuple(messages), usage, "broken", reason, service_failed=down)
             usage += reply.usage
             message = Message("assistant", reply.text, tool_calls=reply.tool_calls)
             step = await _step(brief, reply)

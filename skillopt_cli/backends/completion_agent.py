@@ -41,7 +41,8 @@ class CompletionAgent:
             reply = await self._chat.chat(request)
         except (TransientError, RequestRefused) as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-            return Attempt("", asked, Usage(), "broken", reason)
+            down = isinstance(error, TransientError)
+            return Attempt("", asked, Usage(), "broken", reason, service_failed=down)
         answer = reply.text.strip()
         ending: Ending = "answered" if answer else "gave_up"
         return Attempt(answer, (*asked, Message("assistant", reply.text)), reply.usage, ending)

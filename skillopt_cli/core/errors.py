@@ -16,6 +16,7 @@ SkillOptError                       1   our bug, when raised bare
 │   │   ├── QuotaExhausted          4
 │   │   ├── BackendUnusable         4   missing package, endpoint or key
 │   │   ├── OptimizerUnusable       4   an epoch without one usable optimizer answer
+│   │   ├── ServiceDown             4   a model service that answers nothing any more
 │   │   └── NotRecorded             4   a replay asked something its recording does not hold
 │   ├── TransientError              4   worth another try; an attempt is broken when tries run out
 │   │   ├── RateLimited             4
@@ -141,6 +142,10 @@ class BackendUnusable(FatalBackendError):
 
 class OptimizerUnusable(FatalBackendError):
     """A whole epoch passed without one usable optimizer answer."""
+
+
+class ServiceDown(FatalBackendError):
+    """A model service left all attempts of a stage, or all calls of an outage, unanswered."""
 
 
 class NotRecorded(FatalBackendError):

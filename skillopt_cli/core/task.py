@@ -239,11 +239,10 @@ class Attempt:
         ending: `answered`; `gave_up` (the target stopped without an answer: scored, as wrong);
             `broken` (we could not make the attempt: never scored).
         error: why it is broken, or gave up where that is known; one line.
-        skill_loaded: whether an agent's program brought the skill before its model; None where that
-            cannot be known, or there was no skill.
+        skill_loaded: whether an agent's program brought the skill before its model; None: unknown.
         outcome: what it left behind beside its answer, for the scorer; JSON values.
-        trace: an agent's program's own report of its work, unchanged; kept beside the attempt for
-            people, never journaled.
+        trace: an agent's program's own report of its work; kept for people, never journaled.
+        service_failed: whether it is broken because a model service failed at a call of it.
     """
 
     answer: str
@@ -254,6 +253,7 @@ class Attempt:
     skill_loaded: bool | None = None
     outcome: Mapping[str, Any] = field(default_factory=dict)
     trace: str = field(default="", compare=False)
+    service_failed: bool = False
 
     def checked(self) -> Attempt:
         """The attempt with its values converted as in `plugin_values`.
@@ -263,18 +263,18 @@ class Attempt:
         """
         if self.ending not in ENDINGS:
             raise TypeError(f"an attempt's ending {self.ending!r} is none of {', '.join(ENDINGS)}")
-        messages = tuple(_message(message) for message in self.messages)
         if self.skill_loaded is not None:
             instance(self.skill_loaded, bool, "an attempt's skill_loaded")
         return Attempt(
             text(self.answer, "an attempt's answer"),
-            messages,
+            tuple(_message(message) for message in self.messages),
             _usage(self.usage),
             self.ending,
             " ".join(text(self.error, "an attempt's error").split()),
             self.skill_loaded,
             json_values(self.outcome, "an attempt's outcome") if self.outcome else {},
             text(self.trace, "an attempt's trace"),
+            instance(self.service_failed, bool, "an attempt's service_failed"),
         )
 
 

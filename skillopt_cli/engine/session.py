@@ -13,6 +13,7 @@ from skillopt_cli.core.errors import (
     BudgetExhausted,
     Indecisive,
     NoImprovement,
+    ServiceDown,
     SkillOptError,
 )
 from skillopt_cli.core.events import (
@@ -246,8 +247,8 @@ async def _opened(session: Session) -> AsyncIterator[Run]:
                 async with session.budget.within():
                     await _check_models(session)
             yield run
-    except BudgetExhausted as reached:
-        error = told(run, reached, session.started, resumable=session.resumable)
+    except (BudgetExhausted, ServiceDown) as reached:
+        error = _advised(session, reached)
         run.emit(_failed(error, resumable=session.resumable))
         raise error from None
     except SkillOptError as error:
@@ -262,6 +263,14 @@ async def _opened(session: Session) -> AsyncIterator[Run]:
         name = type(error).__name__
         run.emit(RunFailed(name, "internal error", "", 1, resumable=session.resumable))
         raise
+
+
+def _advised(session: Session, error: BudgetExhausted | ServiceDown) -> SkillOptError:
+    """The error with what takes the run further."""
+    if isinstance(error, BudgetExhausted):
+        return told(session.run, error, session.started, resumable=session.resumable)
+    hint = f"once it answers again, {_again(session)} makes these attempts again"
+    return ServiceDown(error.message, hint if session.resumable else "")
 
 
 def _failed(error: SkillOptError, *, resumable: bool) -> RunFailed:

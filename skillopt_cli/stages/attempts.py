@@ -13,6 +13,7 @@ from skillopt_cli.core.errors import (
     EpisodeFailed,
     FatalBackendError,
     RequestRefused,
+    ServiceDown,
     TransientError,
 )
 from skillopt_cli.core.events import Degraded, RolloutFinished, StageName
@@ -26,6 +27,9 @@ from skillopt_cli.ports import Referenced
 from skillopt_cli.stages.concurrency import side_by_side
 from skillopt_cli.stages.judging import judged
 from skillopt_cli.stages.run import Run
+
+_FEW = 4
+"""Attempts that a service may all leave without an answer and still not count as down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +83,18 @@ async def attempt_jobs(
 
     Once `take` returns False no further one is begun; those in flight still end and are journaled.
     Memory does not grow with the number of jobs beyond one results row each.
+
+    Raises:
+        ServiceDown: a model service answered none of the attempts, which are more than a few.
     """
     queue = iter(enumerate(jobs))
     rows: dict[int, str] = {}
     wanted = True
     empty: Counter[str] = Counter()
+    unanswered = 0
 
     async def worker() -> None:
-        nonlocal wanted
+        nonlocal wanted, unanswered
         for place, job in queue:
             async with run.place():
                 if not wanted:
@@ -94,6 +102,7 @@ async def attempt_jobs(
                 trajectory = await attempt(run, job.skill, job.task, job.purpose)
             rows[place] = _row(run, trajectory)
             empty[trajectory.attempt.error] += 1
+            unanswered += trajectory.attempt.service_failed
             wanted = take(job, trajectory) is not False and wanted
 
     await side_by_side(worker() for _ in range(min(run.config.run.workers, len(jobs))))
@@ -106,6 +115,13 @@ async def attempt_jobs(
         results[jobs[place].purpose.folder] += f"{rows[place]}\n"
     for folder, text in results.items():
         run.keep(f"{folder}/results.jsonl", text)
+    if unanswered == len(rows) > _FEW:
+        # A step recorded now would keep a resumed run from making these attempts.
+        ((reason, _),) = empty.most_common(1)
+        raise ServiceDown(
+            f"a model service answered none of {len(rows)} attempts in {jobs[0].purpose.stage},"
+            f" most often: {reason.rstrip('.')}"
+        )
 
 
 async def attempt(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) -> Trajectory:
@@ -184,6 +200,7 @@ async def _make(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) ->
     except (FatalBackendError, BudgetExhausted):
         raise
     except (TransientError, RequestRefused) as error:
+        made = replace(made, service_failed=isinstance(error, TransientError))
         return _unscored(run, task, made, f"the judge gave no verdict: {error}")
     # A scorer may be a plug-in's and fail in any way; that is no evidence about the answer, so the
     # attempt is broken, never wrong (method, decision 2).

@@ -136,7 +136,8 @@ class AgentRun:
         if isinstance(failed, TransientError) or (
             isinstance(failed, RequestRefused) and parsed.ending != "answered"
         ):
-            return broken(f"{type(failed).__name__}: {failed}", parsed.messages)
+            result = broken(f"{type(failed).__name__}: {failed}", parsed.messages)
+            return replace(result, service_failed=isinstance(failed, TransientError))
         if parsed.ending == "answered" and not endpoint.turns:
             return broken("it answered without asking its model", parsed.messages)
         return parsed
@@ -192,6 +193,7 @@ class CliAgent:
             error=result.error,
             skill_loaded=endpoint.skill_loaded if endpoint and workspace.skill else None,
             trace=outcome.finished.stdout,
+            service_failed=result.service_failed,
         )
 
     def _key(self, brief: Brief, skill: SkillDocument) -> str:

@@ -89,12 +89,14 @@ class ProgramResult:
     Attributes:
         ending: as far as the output shows.
         error: why it is not `answered`; one line.
+        service_failed: whether it is broken because its model's service failed.
     """
 
     answer: str
     messages: tuple[Message, ...] = ()
     ending: Ending = "answered"
     error: str = ""
+    service_failed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
