@@ -66,6 +66,7 @@ class EditCounts:
 
     Attributes:
         scored, failures: attempts with a score, and failed ones among them.
+        broken: attempts without a score.
         left_out: tasks of the batch that were solved when last attempted, and not attempted.
         trials: of edits on failed tasks, in all rounds; None in logs that do not hold it.
         untried: edits that were set aside without a trial, as no failed task was left.
@@ -88,6 +89,7 @@ class EditCounts:
     left_out: int = 0
     trials: int | None = None
     untried: int = 0
+    broken: int = 0
 
     def __add__(self, other: EditCounts) -> EditCounts:
         """The counts of several steps together."""
@@ -109,13 +111,14 @@ class EditCounts:
             left_out=self.left_out + other.left_out,
             trials=self.on_tasks + other.on_tasks,
             untried=self.untried + other.untried,
+            broken=self.broken + other.broken,
         )
 
     @property
     def cause(self) -> Cause:
         """The first stage that let no edit through."""
         stages: tuple[tuple[Cause, bool], ...] = (
-            ("unscored", not (self.scored or self.left_out)),
+            ("unscored", not self.scored and bool(self.broken or not self.left_out)),
             ("all_solved", not (self.asked or self.failures)),
             ("unanswered", not self.answered),
             ("no_evidence", not self.proposed and self._baseless),
@@ -182,16 +185,17 @@ def _counted(numbers: Mapping[str, int]) -> str:
 def _nothing_proposed(counts: EditCounts) -> str:
     match counts.cause:
         case "unscored":
-            return "no attempt could be scored"
+            broken = f" ({counts.broken} broken)" if counts.broken else ""
+            return f"no attempt could be scored{broken}"
         case "all_solved":
-            return f"all {_solved(counts)}, and only failures are analysed"
+            return f"{_solved(counts)}, and only failures are analysed"
         case "unanswered":
             return f"0 of {count(counts.asked, 'analysis', 'analyses')} gave a usable answer"
         case "no_evidence":
             known = counts.evidence or Evidence(0, 0)
             return f"{known.lacking()}, so `rules` proposes nothing"
         case _:
-            solved = "" if counts.failures else f"all {_solved(counts)}, and "
+            solved = "" if counts.failures else f"{_solved(counts)}, and "
             return f"{solved}{count(counts.answered, 'analysis', 'analyses')} proposed no edit"
 
 
@@ -201,10 +205,16 @@ def untried_words(number: int) -> str:
 
 
 def _solved(counts: EditCounts) -> str:
-    if not counts.left_out:
-        return f"{counts.scored} tasks are solved"
-    tasks = f"{counts.scored + counts.left_out} tasks"
-    return f"{tasks} are solved ({counts.left_out} of them when last attempted)"
+    """That all tasks with a score are solved, after how many have none."""
+    tasks, other, broken = counts.scored + counts.left_out, "", ""
+    if counts.broken:
+        attempts = count(counts.scored + counts.broken, "attempt")
+        other, broken = " other", f"{counts.broken} of {attempts} could not be scored, "
+    solved = f"the{other or ' only'} task is" if tasks == 1 else f"all {tasks}{other} tasks are"
+    last = f" ({counts.left_out} of them when last attempted)" if counts.left_out else ""
+    if tasks == counts.left_out:
+        last = " (when last attempted)"
+    return f"{broken}{solved} solved{last}"
 
 
 def _nothing_left(counts: EditCounts) -> str:

@@ -44,6 +44,7 @@ def edit_counts(
     return EditCounts(
         scored=sum(t.score is not None for t in trajectories),
         failures=sum(t.failed for t in trajectories),
+        broken=sum(t.score is None for t in trajectories),
         asked=reflection.asked,
         answered=len(reflection.patches),
         proposed=sum(len(patch.edits) + len(patch.set_aside) for patch in reflection.patches),

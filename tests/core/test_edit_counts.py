@@ -16,6 +16,37 @@ FULL = EditCounts(20, 8, 5, 5, 6, 4, 8, (("applied", 2),))
     [
         ({"scored": 0, "failures": 0, "asked": 0}, "no attempt could be scored"),
         (
+            {"scored": 0, "failures": 0, "asked": 0, "broken": 28, "left_out": 2},
+            "no attempt could be scored (28 broken)",
+        ),
+        (
+            {"scored": 2, "failures": 0, "asked": 0, "broken": 28},
+            "28 of 30 attempts could not be scored, all 2 other tasks are solved, and only failures"
+            " are analysed",
+        ),
+        (
+            {"scored": 1, "failures": 0, "answered": 1, "broken": 1, "left_out": 1},
+            "1 of 2 attempts could not be scored, all 2 other tasks are solved (1 of them when last"
+            " attempted), and 1 analysis proposed no edit",
+        ),
+        (
+            {"scored": 1, "failures": 0, "asked": 0, "broken": 3},
+            "3 of 4 attempts could not be scored, the other task is solved, and only failures are"
+            " analysed",
+        ),
+        (
+            {"scored": 1, "failures": 0, "asked": 0},
+            "the only task is solved, and only failures are analysed",
+        ),
+        (
+            {"scored": 0, "left_out": 1, "failures": 0, "asked": 0},
+            "the only task is solved (when last attempted), and only failures are analysed",
+        ),
+        (
+            {"scored": 0, "left_out": 9, "failures": 0, "asked": 0},
+            "all 9 tasks are solved (when last attempted), and only failures are analysed",
+        ),
+        (
             {"failures": 0, "asked": 0, "answered": 0},
             "all 20 tasks are solved, and only failures are analysed",
         ),
