@@ -100,9 +100,15 @@ class RunSection(SettingsSection):
     """Maximum size of the folders of one attempt, in megabytes."""
     max_usd: Annotated[
         float | None,
-        Setting(order=13, brief="Maximum US dollars for model calls.", group="caps", live=True),
+        Setting(
+            order=13,
+            brief="Maximum US dollars for model calls; those under way are finished.",
+            group="caps",
+            live=True,
+        ),
     ] = Field(None, gt=0)
-    """Maximum US dollars for calls of the run, all its processes together; unset never stops."""
+    """Maximum US dollars for calls of the run, all its processes together; unset never stops. Calls
+    under way are finished, and count by the averages so far until then."""
     max_calls: Annotated[int | None, Setting(order=14, group="caps", live=True)] = Field(None, ge=1)
     """Maximum answered model calls."""
     max_tokens: Annotated[int | None, Setting(order=15, group="caps", live=True)] = Field(

@@ -16,6 +16,10 @@ MARKS = (0.5, 0.8, 1.0)
 """Shares of a cap that are announced once passed."""
 
 
+MARGIN = 1.25
+"""Factor on the averages by which work that comes last is kept for: its calls may take more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cap:
     """A cap: one of `CAPS`, and its limit in the unit of the name."""
@@ -112,8 +116,14 @@ class Reserve:
 
     def fits(self, cap: Cap, use: Use) -> bool:
         """Whether the cap can pay for both, as far as that is known."""
-        return (use.cost(self.first + self.last, cap.name) or 0.0) <= cap.limit
+        first = use.cost(self.first, cap.name) or 0.0
+        return first + self._wanted(cap, use) <= cap.limit
 
     def kept(self, cap: Cap, use: Use) -> float:
         """What is kept back of a cap; 0 where it could not pay for both, or nothing is known."""
-        return (use.cost(self.last, cap.name) or 0.0) if self.fits(cap, use) else 0.0
+        return self._wanted(cap, use) if self.fits(cap, use) else 0.0
+
+    def _wanted(self, cap: Cap, use: Use) -> float:
+        """What the last work may take of a cap: with a margin where averages decide it."""
+        margin = 1.0 if cap.name in ("max_calls", "max_rollouts") else MARGIN
+        return margin * (use.cost(self.last, cap.name) or 0.0)

@@ -79,6 +79,24 @@ def test_nothing_is_kept_of_a_cap_that_cannot_pay_for_a_step_and_the_test(
     assert reserve.fits(cap, use()) == (kept > 0)
 
 
+@pytest.mark.parametrize(
+    ("cap", "first", "kept"),
+    [
+        ("max_usd", 0.18, 0.15),
+        ("max_tokens", 1800, 1500),
+        ("max_minutes", 18.0, 15.0),
+        ("max_calls", 18, 12),
+        ("max_rollouts", 18, 12),
+    ],
+)
+def test_a_quarter_more_than_the_averages_is_kept_where_they_decide(
+    cap: str, first: float, kept: float
+) -> None:
+    reserve, some = Reserve(last=Work(12), first=Work(18)), use(ROLLOUT, minutes=1.0)
+    assert reserve.kept(Cap(cap, first + kept + 0.001), some) == pytest.approx(kept)
+    assert reserve.kept(Cap(cap, first + kept - 0.001), some) == 0.0
+
+
 def test_a_cap_is_called_by_its_name_and_limit() -> None:
     assert str(Cap("max_calls", 1000000)) == "max_calls of 1000000"
     assert str(Cap("max_usd", 0.25)) == "max_usd of 0.25"

@@ -12,6 +12,7 @@ from capping import (
     Life,
     Metering,
     Whole,
+    World,
     check_life_under,
     outcome,
     price,
@@ -37,7 +38,7 @@ from skillopt_cli.core.task import Usage
 from skillopt_cli.engine.session import evaluate_session, train_session
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.history import history
-from skillopt_cli.testing import FunctionChat, MemoryStore, Toy, toy_session
+from skillopt_cli.testing import FunctionChat, MemoryStore, Toy, ToyBenchmark, toy_session
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +158,26 @@ def test_the_kept_part_goes_into_a_test_of_the_last_checkpoint(whole: Whole) -> 
     assert isinstance(life.events[-1], RunFailed)
     assert life.of(RunFinished) == []
     assert life.of(Degraded) == []
+
+
+@pytest.mark.parametrize("cap", ["max_usd", "max_tokens"])
+def test_the_kept_part_is_enough_for_the_whole_test(cap: str) -> None:
+    tasks = ToyBenchmark({"train": 6, "selection": 5, "test": 40}, seed=27)
+    large = Whole(World(benchmark=tasks))
+    kept = 0
+    for share in range(10, 20):
+        limit = round(large.use.of(cap) * share / 20, 3 if cap == "max_usd" else None)
+        life = Life(MemoryStore(), f"run.{cap}={limit}", world=large.world)
+        if life.error is None or "kept for the final test" not in life.error.message:
+            continue
+        kept += 1
+        assert [(e.label, e.scored) for e in life.of(TestMeasured)] == [
+            ("seed", 40),
+            ("best", 40),
+            ("final", 40),
+        ]
+        assert life.of(Degraded) == []
+    assert kept >= 3
 
 
 def test_a_cap_too_small_for_a_step_and_the_test_keeps_nothing() -> None:

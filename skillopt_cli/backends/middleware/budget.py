@@ -11,7 +11,7 @@ from typing import Any
 
 from skillopt_cli.backends.middleware.wrapper import Wrapper
 from skillopt_cli.backends.rate_limiter.stop_gate import StopGate
-from skillopt_cli.core.caps import MARKS, Cap, Reserve, Use, cap_flag
+from skillopt_cli.core.caps import MARKS, Cap, Reserve, Use, Work, cap_flag
 from skillopt_cli.core.errors import BudgetExhausted
 from skillopt_cli.core.events import (
     BUDGET,
@@ -29,6 +29,8 @@ from skillopt_cli.ports import ChatBackend, Emit
 NOTHING = Reserve()
 _WHOLE = ("max_calls", "max_rollouts")
 """Caps that count whole calls, so that calls in flight can be counted as made."""
+_UNKNOWN_AHEAD = ("max_usd", "max_tokens")
+"""Caps on what of a call is known once it has ended."""
 _SOME = 1e-12
 """Below any cost, and above the rounding error of sums."""
 
@@ -49,10 +51,12 @@ class PastUse:
 class Budget:
     """Accounts for every call, and admits none that would exceed a cap.
 
-    Calls and rollouts in flight count as made, so that these caps are never exceeded. Tokens, money
-    and time of a call are unknown before it ends, so calls in flight may exceed these caps. A call
-    that would exceed a cap waits while a call in flight may still fail and leave room. Once none
-    can, the budget closes: calls in flight finish and are journaled, then the work is cancelled.
+    Calls and rollouts in flight count as made, so that these caps are never exceeded. Tokens and
+    money of a call are unknown before it ends: calls in flight count by the averages so far, the
+    first rollout is made alone, and what a call takes beyond that exceeds the cap. So does the time
+    of the calls in flight. A call that would exceed a cap waits while a call in flight may still
+    leave room. Once none can, the budget closes: calls in flight finish and are journaled, then the
+    work is cancelled.
 
     Attributes:
         caps: those that are set.
@@ -209,9 +213,21 @@ class Budget:
             if left < _least(cap):
                 self._close(cap)
                 return False
-            in_flight = {"max_calls": self._stop_gate.inside, "max_rollouts": self._rollouts}
-            room = room and left - in_flight.get(cap.name, 0) >= _least(cap)
+            room = room and left - self._in_flight(cap, use) >= _least(cap)
+            room = room and not (rollout and self._rollouts and _unknown(cap, use))
         return room
+
+    def _in_flight(self, cap: Cap, use: Use) -> float:
+        """What the calls in flight take of a cap, as far as that is known."""
+        match cap.name:
+            case "max_calls":
+                return self._stop_gate.inside
+            case "max_rollouts":
+                return self._rollouts
+            case "max_minutes":
+                return 0.0
+        others = self._stop_gate.inside - self._rollouts
+        return use.cost(Work(self._rollouts, others), cap.name) or 0.0
 
     def _close(self, cap: Cap) -> None:
         if self._phase.reached is not None:
@@ -305,6 +321,11 @@ class _Phase:
 
 def _left(cap: Cap, use: Use, reserve: Reserve) -> float:
     return cap.limit - use.of(cap.name) - reserve.kept(cap, use)
+
+
+def _unknown(cap: Cap, use: Use) -> bool:
+    """Whether a cap counts what rollouts take, and none is answered yet."""
+    return cap.name in _UNKNOWN_AHEAD and not use.ledger.rollouts
 
 
 def _least(cap: Cap) -> float:

@@ -121,22 +121,55 @@ async def test_a_call_that_came_to_nothing_leaves_its_room_to_another() -> None:
     await ended(calls)
 
 
-async def test_the_calls_in_flight_may_pass_what_nobody_can_count_ahead() -> None:
-    desk = Desk(Cap("max_tokens", 15))
+@pytest.mark.parametrize(("cap", "limit", "used"), [("max_tokens", 45, 50), ("max_usd", 2.25, 2.5)])
+async def test_calls_in_flight_count_by_the_averages_so_far(
+    cap: str, limit: float, used: float
+) -> None:
+    desk = Desk(Cap(cap, limit))
     with pytest.raises(BudgetExhausted):
         async with desk.budget.within():
-            calls = [desk.ask() for _ in range(3)]
+            calls = [desk.ask() for _ in range(24)]
             await settle()
-            await desk.answer(2)
-            late = desk.ask()
-            await settle()
+            # Nothing is known of a rollout before the first one is answered.
             assert len(desk.waiting) == 1
-            # The doors are closed, and the last call inside is waited for.
             await desk.answer()
+            # Three whole calls fit, and a part of the fourth.
+            assert len(desk.waiting) == 4
+            await desk.answer(4)
             await asyncio.Event().wait()
-    assert [call.result().text for call in calls] == ["fine"] * 3
-    assert desk.budget.use.of("max_tokens") == 30
-    await ended([late])
+    assert sum(call.done() for call in calls) == 5
+    assert desk.budget.use.of(cap) == used
+    await ended(calls)
+
+
+async def test_a_first_rollout_that_fails_leaves_its_place_to_another() -> None:
+    desk = Desk(Cap("max_usd", 100.0))
+    async with desk.budget.within():
+        calls = [desk.ask() for _ in range(3)]
+        await settle()
+        await desk.fail()
+        assert len(desk.waiting) == 1
+        await desk.answer()
+        assert len(desk.waiting) == 1
+        await desk.answer()
+    await asyncio.gather(*calls, return_exceptions=True)
+    assert desk.most == 1
+
+
+async def test_calls_that_take_more_than_the_averages_exceed_a_cap() -> None:
+    desk = Desk(Cap("max_usd", 2.0), usd=0.1)
+    with pytest.raises(BudgetExhausted):
+        async with desk.budget.within():
+            calls = [desk.ask() for _ in range(10)]
+            await settle()
+            await desk.answer()
+            assert len(desk.waiting) == 9
+            desk.usd = 1.0
+            await desk.answer(9)
+            calls.append(desk.ask())
+            await asyncio.Event().wait()
+    assert desk.budget.use.of("max_usd") == pytest.approx(9.1)
+    await ended(calls)
 
 
 async def test_a_cap_on_rollouts_leaves_the_optimizer_alone() -> None:
