@@ -62,6 +62,8 @@ async def majority_baseline(
 ) -> MajorityBaseline | None:
     """What the commonest answer of the train tasks scores as the answer to each measured task.
 
+    Of several that are equally common, it is the one that scores highest.
+
     Args:
         tasks: all of the data; the commonest answer of all where none is a train task.
         measured: tasks to score it on.
@@ -72,9 +74,13 @@ async def majority_baseline(
     if not (measured and labels_of(tasks)):
         return None
     seen = [one for one in tasks if one.split == "train"] or tasks
-    answer = Counter(one.expected[0] for one in seen).most_common(1)[0][0]
-    scores = [await score(task, answer) for task in measured]
-    return MajorityBaseline(answer, sum(scores) / len(scores), len(scores))
+    times = Counter(one.expected[0] for one in seen)
+    most = max(times.values())
+    baselines = []
+    for answer in (answer for answer, n in times.items() if n == most):
+        total = sum([await score(task, answer) for task in measured])
+        baselines.append(MajorityBaseline(answer, total / len(measured), len(measured)))
+    return max(baselines, key=lambda baseline: baseline.score)
 
 
 def names_label(reply: str, labels: Iterable[str]) -> bool:

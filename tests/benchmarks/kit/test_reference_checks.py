@@ -164,6 +164,14 @@ async def test_the_majority_baseline_is_of_the_tasks_that_are_measured() -> None
     assert await majority_baseline(singular, tested, exactly) is None
 
 
+async def test_of_equally_common_labels_the_majority_baseline_takes_the_strongest() -> None:
+    for order in ("aabb", "bbaa"):
+        known = tasks(train=order, selection="ab", test="abbb")
+        tested = [one.task for one in known if one.split == "test"]
+        found = await majority_baseline(known, tested, exactly)
+        assert found is not None and (found.answer, found.score) == ("b", 0.75)
+
+
 async def test_without_a_test_split_labels_are_counted_alone() -> None:
     counts, *_ = await label_findings(tasks(train="yyyn", selection="yn", test=""), exactly)
     assert counts.what == "labels (train/selection/test): y 3/1/0, n 1/1/0"
