@@ -41,7 +41,8 @@ GOLDEN = Path(__file__).parents[1] / "engine" / "golden" / "default_checked" / "
 
 def found_out(view: RunView) -> dict[str, Any]:
     """Scores and decisions: all that must not depend on how often the run was interrupted."""
-    timeless = {"started": 0.0, "began": 0.0, "ended": None, "seconds": {}, "ledger": Ledger()}
+    times = {"started": 0.0, "began": 0.0, "earlier": 0.0, "ended": None, "seconds": {}}
+    timeless = {**times, "ledger": Ledger()}
     return {
         "baseline": view.baseline,
         "standing": view.standing,
