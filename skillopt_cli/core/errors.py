@@ -145,7 +145,7 @@ class OptimizerUnusable(FatalBackendError):
 
 
 class ServiceDown(FatalBackendError):
-    """A model service left all attempts of a stage, or all calls of an outage, unanswered."""
+    """A model service left all attempts of a stage unanswered."""
 
 
 class NotRecorded(FatalBackendError):
