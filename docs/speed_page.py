@@ -38,15 +38,16 @@ def _read(path: Path) -> Any:
 
 
 def _wall(rows: Sequence[Record]) -> Iterator[str]:
-    yield "| preset | workers | latency | n | calls | wall | schedule | ratio |"
-    yield "|---|--:|--:|--:|--:|--:|--:|--:|"
+    yield "| preset | workers | latency | n | calls | wall | schedule | ratio | bare SDK |"
+    yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
     for row in rows:
         runs = row["runs"]
         cells = [_middle([run[key] for run in runs]) for key in ("calls", "wall", "schedule")]
         ratio = _spread([run["ratio"] for run in runs])
+        bare = _spread([run["bare"] / run["schedule"] for run in runs])
         yield (
             f"| {row['preset']} | {row['workers']} | {1000 * row['latency']:,.0f} ms | {len(runs)}"
-            f" | {cells[0]} | {cells[1]} s | {cells[2]} s | {ratio} |"
+            f" | {cells[0]} | {cells[1]} s | {cells[2]} s | {ratio} | {bare} |"
         )
 
 
