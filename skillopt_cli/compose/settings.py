@@ -172,9 +172,10 @@ def _check_named_once(flags: Iterable[Layer], assignments: Sequence[str]) -> Non
         for key, value in flatten(layer.values):
             source, other = given.get(key, ("", value))
             if value != other and not {None, ""} & {value, other}:
+                first = source.removeprefix("flag ")
+                second = layer.source.removeprefix("flag ")
                 raise ConfigError(
-                    f"`{key}` is given twice, as {other!r} by {source.removeprefix('flag ')} and as"
-                    f" {value!r} by --set",
+                    f"`{key}` is given twice, as {other!r} by {first} and as {value!r} by {second}",
                     "leave one of the two out",
                 )
 

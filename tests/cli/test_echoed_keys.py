@@ -184,6 +184,7 @@ def _first_commands(own: tuple[str, ...]) -> list[tuple[object, ...]]:
         ("plan", "searchqa", *own),
         ("data", "check", "searchqa"),
         ("config", "show", "searchqa", *own),
+        ("config", "prompts", "analyst_error"),
         ("doctor", "searchqa", *own, "--probe"),
         ("backends", "list", "--probe", *own),
         ("ctl", FOLDER, "status"),

@@ -97,7 +97,7 @@ def test_a_silent_optimizer_can_be_replaced_as_the_hint_says(
     silent = ("--optimizer-backend", "mumbling", "--optimizer-model", "mumbler")
     ended = refused(4, "train", "searchqa", *TINY, *silent, "--run-id", "a")
     assert "no usable answer" in ended.error
-    assert "another `--optimizer-model NAME` and `--allow-drift`" in ended.hint
+    assert "another model with `--optimizer-model NAME` and `--allow-drift`" in ended.hint
     assert "; `skillopt resume a` continues it" in ended.err
     ended = skillopt("resume", "a", "--optimizer-model", "other", "--allow-drift")
     assert ended.code == 0, ended.err

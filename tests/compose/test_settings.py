@@ -141,8 +141,8 @@ def test_the_order_is_default_file_variable_flag() -> None:
             "flag --batch-size",
         ),
         (
-            replace(folder, flags={"train.batch_size": 30}, assignments=("train.batch_size=50",)),
-            {},
+            replace(folder, config=path, assignments=("train.batch_size=50",)),
+            {"SKILLOPT_TRAIN__BATCH_SIZE": "20"},
             50,
             "flag --set",
         ),
