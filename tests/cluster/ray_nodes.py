@@ -93,6 +93,9 @@ class RayNodes:
 
     def _start(self, *options: str) -> RayNode:
         for left in reversed(range(STARTS)):
+            # It is one and the same otherwise, and of all agents of the machine one could start.
+            (agent,) = _free_ports(1)
+            options = (*options, "--dashboard-agent-listen-port", agent)
             try:
                 node = RayNode(*options, environment=self.environment)
                 break

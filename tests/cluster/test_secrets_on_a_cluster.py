@@ -117,6 +117,8 @@ def test_no_key_is_in_what_ray_writes_holds_or_shows(tmp_path: Path) -> None:
     ):
         nodes.add(2)
         dashboard = Dashboard(nodes)
+        while dashboard.logs <= 10:  # it shows a node's logs some time after the node has joined
+            dashboard.ask()
         skillopt(
             dashboard,
             nodes,
