@@ -85,7 +85,8 @@ async def attempt_jobs(
     Memory does not grow with the number of jobs beyond one results row each.
 
     Raises:
-        ServiceDown: a model service answered none of the attempts, which are more than a few.
+        ServiceDown: a model service answered none of the attempts, which are more than a few, nor
+            one with another text.
     """
     queue = iter(enumerate(jobs))
     rows: dict[int, str] = {}
@@ -115,13 +116,20 @@ async def attempt_jobs(
         results[jobs[place].purpose.folder] += f"{rows[place]}\n"
     for folder, text in results.items():
         run.keep(f"{folder}/results.jsonl", text)
-    if unanswered == len(rows) > _FEW:
+    if unanswered == len(rows) > _FEW and await _is_down(run, jobs[0]):
         # A step recorded now would keep a resumed run from making these attempts.
         ((reason, _),) = empty.most_common(1)
         raise ServiceDown(
             f"a model service answered none of {len(rows)} attempts in {jobs[0].purpose.stage},"
             f" most often: {reason.rstrip('.')}"
         )
+
+
+async def _is_down(run: Run, job: Job) -> bool:
+    """Whether a service leaves another text unanswered too, so that no skill is the cause."""
+    # Of this place alone: the journal would answer for a text that was sent before.
+    other = SkillDocument(f"# Check of {run.folder}/{job.purpose.folder}\n")
+    return (await _make(run, other, job.task, job.purpose)).attempt.service_failed
 
 
 async def attempt(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) -> Trajectory:

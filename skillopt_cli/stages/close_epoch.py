@@ -22,7 +22,7 @@ async def close_epoch(run: Run, state: TrainState, step: StepPlan) -> TrainState
     Raises:
         OptimizerUnusable: analysts were asked, and none of the epoch gave a usable answer.
     """
-    # A resume that comes back to a step without a question is no proof that nothing was mended.
+    # Without a question in this process or step, a repaired optimizer had no chance to answer.
     if optimizer_was_silent(state.lessons) and (run.unanswered or state.lessons[-1].asked):
         # The step will be repeated, and must not find the same replies again.
         for key in (key for key, number in run.unanswered.items() if number == step.number):
