@@ -62,7 +62,7 @@ PROMPTS: Mapping[str, PromptSpec] = {
         ("learning_rate",),
     ),
     "rewrite": PromptSpec(
-        "Write the skill anew after the chosen suggestions.",
+        "Rewrite the skill from the chosen suggestions.",
         "optimizer.skill_update_mode=rewrite_from_suggestions",
         ("new_skill",),
     ),
