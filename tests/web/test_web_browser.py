@@ -194,5 +194,25 @@ def test_open_pages_follow_a_run(tab: Callable[..., Tab], tmp_path: Path) -> Non
         run.page.get_by_role("img", name="Score curve over 4 steps").first.wait_for()
 
 
+@pytest.mark.slow
+def test_a_page_opened_before_there_is_a_chart_draws_it(
+    tab: Callable[..., Tab], trained: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "outputs/searchqa/early"
+    run.mkdir(parents=True)
+    shutil.copy(trained / "searchqa/a/config.yaml", run)
+    log = trained.joinpath("searchqa/a/events.jsonl").read_bytes()
+    cut = log.index(b"\n", log.index(b'"run_started"')) + 1
+    run.joinpath("events.jsonl").write_bytes(log[:cut])
+    with served(tmp_path / "outputs") as address:
+        opened = tab(address)
+        opened.open("/runs/searchqa/early")
+        assert opened.page.locator("score-chart").count() == 0
+        with run.joinpath("events.jsonl").open("ab") as file:
+            file.write(log[cut:])
+        opened.page.get_by_role("img", name="Score curve over 4 steps").first.wait_for()
+        opened.page.locator("score-chart svg").wait_for()
+
+
 def wait_for_text(place: Any, text: str) -> None:
     place.get_by_text(text).or_(place.filter(has_text=text)).first.wait_for()

@@ -81,6 +81,7 @@ async function update() {
     updated = new Date();
     const parsed = new DOMParser().parseFromString(text, "text/html");
     if (answer.ok) {
+      addScripts(parsed);
       exchange(parsed);
       dropMessage(parsed);
     } else put(document.querySelector("main"), parsed.querySelector("main"));
@@ -102,6 +103,16 @@ function showLost(fault) {
   document.body.classList.toggle("lost", fault !== "");
   const then = fault && `${fault} The content below is from ${updated.toTimeString().slice(0, 8)}.`;
   if (place.textContent !== then) place.textContent = then;
+}
+
+// The scripts of charts, which a run has only once its baseline is measured.
+function addScripts(parsed) {
+  const known = new Set([...document.scripts].map((script) => script.src));
+  for (const { src, type } of parsed.querySelectorAll("head script[src]")) {
+    if (known.has(src)) continue;
+    // Not `async`: the scripts then run in their order.
+    document.head.append(Object.assign(document.createElement("script"), { async: false, src, type }));
+  }
 }
 
 function exchange(parsed) {
