@@ -126,7 +126,9 @@ class Samples:
         try:
             while True:
                 used, at = process.cpu_times(), time.time()
-                self.memory.append((at, process.memory_info().rss))
+                if not (size := process.memory_info().rss):
+                    return  # it has ended, and nobody has waited for it yet
+                self.memory.append((at, size))
                 self.cpu.append((at, used.user + used.system))
                 time.sleep(_TICK)
         except psutil.Error:
