@@ -7,11 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self, assert_never
 
+from skillopt_cli.runlog.text.format import one_line
+
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 _SPECIAL = re.compile(r"[\\`*\[\]<|~]|(?<!\w)_|_(?!\w)")
 _FENCE = re.compile(r"`{3,}")
+_ID_LIMIT = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +29,25 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of text; an item of the list below its heading unless `free`."""
+    """A line of text; an item of the list below its heading unless `free`.
+
+    Attributes:
+        tasks: ids of the tasks that the text counts.
+    """
 
     text: str
     style: str = ""
     free: bool = False
+    tasks: Sequence[str] = ()
+
+    @property
+    def words(self) -> str:
+        """The text, and the first tasks after it."""
+        if not self.tasks:
+            return self.text
+        shown = ", ".join(one_line(task) for task in self.tasks[:_ID_LIMIT])
+        left = len(self.tasks) - _ID_LIMIT
+        return f"{self.text}: {shown}" + (f" and {left} more" if left > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +144,9 @@ def _written(block: Block) -> Iterator[str]:
             aside = f" ({_plain(block.aside)})" if block.aside else ""
             yield f"{'#' * block.level} {_plain(block.text)}{aside}"
         case Line(free=True):
-            yield _plain(block.text)
+            yield _plain(block.words)
         case Line():
-            yield f"- {_plain(block.text)}"
+            yield f"- {_plain(block.words)}"
         case Quote():
             text = "\n".join(visible(line) for line in block.text.strip("\n").split("\n"))
             longest = max((len(fence) for fence in _FENCE.findall(text)), default=2)

@@ -40,9 +40,9 @@ def _drawn(block: Block) -> RenderableType:
             aside = ("  ", (block.aside, block.style)) if block.aside else ()
             return Text.assemble((block.text, "bold"), *aside)
         case Line(free=True):
-            return Text(block.text, style=block.style)
+            return Text(block.words, style=block.style)
         case Line():
-            return Padding(Text(block.text, style=block.style), (0, 0, 0, 2), expand=False)
+            return Padding(Text(block.words, style=block.style), (0, 0, 0, 2), expand=False)
         case Quote():
             text = "\n".join(visible(line) for line in block.text.strip("\n").split("\n"))
             return Padding(Text(text, style="italic"), (0, 0, 0, 4), expand=False)

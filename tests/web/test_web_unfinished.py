@@ -130,10 +130,14 @@ def test_the_time_left_is_that_of_the_panel(tmp_path: Path, done: int, planned: 
     assert " left" not in page and "Stop, pause" not in page, "no process is at work on it"
 
 
-def test_fixed_and_broken_tasks_of_a_step_are_links(tmp_path: Path) -> None:
-    facts = [*opening(), *accepted_step(1), *rejected_step(2)]
+@pytest.mark.parametrize("page_of", ["steps/1", "epochs"])
+def test_fixed_and_broken_tasks_of_a_decision_are_links(tmp_path: Path, page_of: str) -> None:
+    step = accepted_step(1)
+    decision = next(fact.decision for fact in step if isinstance(fact, ev.GateDecided))
+    guided = ev.SlowUpdateDecided(2, 1, "accept_new_best", "- be short", decision, 0.8, 0.82)
+    facts = [*opening(), *step, *rejected_step(2), guided]
     with client(outputs_with(tmp_path, facts)) as asking:
-        page = parsed(asking.get(f"{RUN}/steps/1").text)
+        page = parsed(asking.get(f"{RUN}/{page_of}").text)
         items = {text_of(li).partition(":")[0]: li for li in page.iter("li")}
         for words, tasks in (("fixed 4", ["t14", "t15", "t16", "t17"]), ("broke 1", ["t1"])):
             links = {text_of(a): a.attrib["href"] for a in items[words].iter("a")}

@@ -24,7 +24,6 @@ from skillopt_cli.runlog.text.step import (
     verified_words,
 )
 
-_ID_LIMIT = 12
 _EDIT_LIMIT = 72
 _STYLES = {
     "accept_new_best": "bold green",
@@ -94,8 +93,12 @@ def _measured(decision: GateDecision, made: int) -> Iterator[Block]:
     if not decision.n:
         return
     yield Line(f"measured on {out_of(decision.scored, decision.n)}")
-    yield Line(_tasks("fixed", decision.fixed), "green" if decision.fixed else "dim")
-    yield Line(_tasks("broke", decision.broke), "red" if decision.broke else "dim")
+    yield _tasks("fixed", decision.fixed, "green")
+    yield _tasks("broke", decision.broke, "red")
+
+
+def _tasks(word: str, tasks: Sequence[str], style: str) -> Line:
+    return Line(f"{word} {len(tasks)}", style if tasks else "dim", tasks=tasks)
 
 
 def _proposed(step: StepView) -> Iterator[Block]:
@@ -150,12 +153,6 @@ def _cost(step: StepView, extent: str) -> Iterator[Block]:
         yield Line(f"broken: {count(step.broken, 'attempt')}, not scored", "yellow")
     for path in sorted(step.degraded):
         yield Line(f"trouble: {one_line(path)}", "yellow")
-
-
-def _tasks(word: str, ids: Sequence[str]) -> str:
-    shown = ", ".join(one_line(task) for task in ids[:_ID_LIMIT])
-    more = f" and {len(ids) - _ID_LIMIT} more" if len(ids) > _ID_LIMIT else ""
-    return f"{word} {len(ids)}: {shown}{more}" if ids else f"{word} 0"
 
 
 def _outcome(step: StepView, outcome: EditOutcome) -> str:

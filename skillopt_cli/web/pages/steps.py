@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -69,7 +69,7 @@ def page(context: WebContext, request: Request) -> Page:
         number=number,
         record=record,
         figures=[(key, title, shown[key]) for key, title in FIGURES] if record else [],
-        blocks=[*_linked(snapshot, step), *edits_in_full(step)] if step else [],
+        blocks=_blocks(snapshot, step) if step else [],
         chosen=step.chosen.chosen if step and step.chosen and not step.candidate else (),
         unrecorded=unrecorded_words(view, step) if step else "",
         end=next((e for e in view.epochs if e.step == number and e.guided), None),
@@ -83,24 +83,25 @@ def epochs(context: WebContext, request: Request) -> Page:
     snapshot = context.runs.snapshot(run_name(request))
     found = [block for epoch in snapshot.view.epochs for block in epoch_blocks(epoch)]
     # The heading of an epoch is right below the page's.
-    blocks = [replace(b, level=2) if isinstance(b, Heading) else b for b in found]
+    blocks = [
+        replace(b, level=2) if isinstance(b, Heading) else b for b in _linked(snapshot, found)
+    ]
     empty = "No epoch has ended yet."
     return run_page(snapshot, "report.html", "Epochs", blocks=blocks, empty=empty)
 
 
-def _linked(snapshot: RunSnapshot, step: StepView) -> Iterator[Block]:
-    """What the report has of a step without its heading, with links to fixed and broken tasks.
+def _blocks(snapshot: RunSnapshot, step: StepView) -> list[Block]:
+    """What the report has of a step; the page has a heading of its own."""
+    own = (block for block in step_blocks(step) if not isinstance(block, Heading))
+    return [*_linked(snapshot, own), *edits_in_full(step)]
 
-    The page has a heading of its own.
-    """
-    decision = step.gate.decision if step.gate else None
-    known = {"fixed": decision.fixed, "broke": decision.broke} if decision else {}
-    lists = {f"{word} {len(tasks)}": tasks for word, tasks in known.items() if tasks}
-    for block in list(step_blocks(step))[1:]:
-        words, colon, _ = block.text.partition(": ") if isinstance(block, Line) else ("", "", "")
-        if isinstance(block, Line) and colon and words in lists:
-            links = Markup(", ").join(_link(snapshot, task) for task in lists[words])
-            yield replace(block, text=Markup("{}: {}").format(words, links))
+
+def _linked(snapshot: RunSnapshot, blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks of a report, with a link for each task that a line counts."""
+    for block in blocks:
+        if isinstance(block, Line) and block.tasks:
+            links = Markup(", ").join(_link(snapshot, task) for task in block.tasks)
+            yield replace(block, text=Markup("{}: {}").format(block.text, links), tasks=())
         else:
             yield block
 
