@@ -6,9 +6,10 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic_core import to_jsonable_python
 
@@ -34,12 +35,27 @@ from skillopt_cli.store.layout import CONFIG, MANIFEST, SOURCES
 
 SCHEMA = 1
 """The schema of the manifests that this program writes."""
-NEW = "(no such setting)"
-"""The value of a setting that the version which began a run did not have."""
-_LOST = "manifest.json is missing, so that nothing can be compared with it"
 _UNMEASURED = "nothing was measured yet, so the run starts under the conditions of now"
 _FILE = re.compile(r"\bsha256:[0-9a-f]{64}\b")
 _PARTS = {"config", "benchmark", "target", "optimizer", "seed_skill", "prompts", "splits"}
+_NONE = "(no such setting)"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A condition of a run that changed.
+
+    Attributes:
+        words: what changed, in a line.
+        kind: of those changes that can be undone in a way of their own. A "new setting" is one that
+            the version which began the run did not have.
+    """
+
+    words: str
+    kind: Literal["new setting", "seed skill", "other"] = "other"
+
+
+_LOST = Change("manifest.json is missing, so that nothing can be compared with it")
 
 
 def record_fingerprint(
@@ -68,9 +84,10 @@ def record_fingerprint(
             refuse_drift(changes)
         _refuse_shortening(run)
         if changes:
-            run.emit(DriftAllowed(tuple(changes)))
+            run.emit(DriftAllowed(tuple(change.words for change in changes)))
     elif path.is_file() and (changes := drift(read_manifest(path), new)):
-        notices = (Degraded("resume", f"{_UNMEASURED}: {'; '.join(changes)}"),)
+        listed = "; ".join(change.words for change in changes)
+        notices = (Degraded("resume", f"{_UNMEASURED}: {listed}"),)
     replace_text(folder / CONFIG, dump_config(run.config, folder))
     replace_text(path, json.dumps(new, ensure_ascii=False, indent=1) + "\n")
     return notices
@@ -185,27 +202,28 @@ def begun_by(folder: Path) -> str:
     return str(versions.get("skillopt", "")) if isinstance(versions, dict) else ""
 
 
-def drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What changed between two manifests, a line each; versions may change freely."""
+def drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
+    """What changed between two manifests; versions may change freely."""
     changes = config_drift(old, new["config"])
-    for key in ("benchmark", "target", "optimizer", "judge", "seed_skill"):
-        if old.get(key) != new.get(key):
-            changes.append(_another(key, old, new))
+    for part in ("benchmark", "target", "optimizer", "judge", "seed_skill"):
+        if old.get(part) != new.get(part):
+            changes.append(_another(part, old, new))
     for name in sorted({*old["prompts"], *new["prompts"]}):
         if old["prompts"].get(name) != new["prompts"].get(name):
-            changes.append(f"prompt {name} reads differently")
+            changes.append(Change(f"prompt {name} reads differently"))
     for split, tasks in new["splits"].items():
         changes += _split_changes(split, old["splits"].get(split, {}), tasks)
     return changes
 
 
-def _another(part: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+def _another(part: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Change:
     """That a part is another one, with its files that changed where the manifests have them."""
     files = file_changes(*(found.get("files", {}).get(part, {}) for found in (old, new)))
-    return f"{part.replace('_', ' ')} is another one" + (f": {', '.join(files)}" if files else "")
+    words = f"{part.replace('_', ' ')} is another one" + (f": {', '.join(files)}" if files else "")
+    return Change(words, "seed skill" if part == "seed_skill" else "other")
 
 
-def config_drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+def config_drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
     """The settings in which `new`, as `binding` gives them, differs from an old manifest."""
     before = {key: value for key, value in old["config"].items() if _binds(key, value)}
     changed = []
@@ -215,7 +233,8 @@ def config_drift(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         was, now = before.get(key, default), new.get(key, default)
         if was != now:
             known = key in before or not _always_written(key)
-            changed.append(f"{key}: {json.dumps(was) if known else NEW} -> {json.dumps(now)}")
+            words = f"{key}: {json.dumps(was) if known else _NONE} -> {json.dumps(now)}"
+            changed.append(Change(words, "other" if known else "new setting"))
     return changed
 
 
@@ -248,7 +267,7 @@ def check_config_drift(folder: Path, config: RunConfig) -> None:
     refuse_drift(changes, finished=True)
 
 
-def refuse_drift(changes: list[str], *, finished: bool = False) -> None:
+def refuse_drift(changes: Sequence[Change], *, finished: bool = False) -> None:
     """Stop a resume under changed conditions.
 
     Args:
@@ -258,12 +277,13 @@ def refuse_drift(changes: list[str], *, finished: bool = False) -> None:
         DriftRefused: something changed; the message lists it.
     """
     if changes:
-        listed = "".join(f"\n  {change}" for change in changes)
+        listed = "".join(f"\n  {change.words}" for change in changes)
+        kinds = {change.kind for change in changes}
         undo, begun = "undo the changes", ""
-        if any(f": {NEW} -> " in change for change in changes):
+        if "new setting" in kinds:
             undo = "finish it with the version that began it"
             begun = ", as an earlier version of skillopt began it"
-        if any(change.startswith(_another("seed_skill", {}, {})) for change in changes):
+        if "seed skill" in kinds:
             undo += " (`skillopt diff-skills --undo SKILL` takes back a skill that was applied)"
         if finished:
             undo = f"a finished run has nothing to resume; {undo}"
@@ -286,14 +306,14 @@ def _binds(key: str, value: object) -> bool:
     return not (found.setting.free_on_resume or (found.setting.left_out_unset and value is None))
 
 
-def _split_changes(split: str, old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+def _split_changes(split: str, old: Mapping[str, str], new: Mapping[str, str]) -> list[Change]:
     if old == new and list(old) == list(new):
         return []
     changed = sorted(t for t in {*old, *new} if old.get(t) != new.get(t))
     shown = ", ".join(changed[:5]) + (", ..." if len(changed) > 5 else "")
     if not changed:
-        return [f"the {split} split has another order"]
-    return [f"the {split} split differs in {count(len(changed), 'task')}: {shown}"]
+        return [Change(f"the {split} split has another order")]
+    return [Change(f"the {split} split differs in {count(len(changed), 'task')}: {shown}")]
 
 
 def _digest(text: str) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from skillopt_cli.compose.fingerprint import (
+    Change,
     binding,
     config_drift,
     drift,
@@ -29,7 +30,7 @@ def old() -> dict[str, Any]:
 
 
 def changed(old: dict[str, Any], **parts: Any) -> list[str]:
-    return drift(old, {**copy.deepcopy(old), **parts})
+    return [change.words for change in drift(old, {**copy.deepcopy(old), **parts})]
 
 
 def test_equal_conditions_are_no_drift(old: dict[str, Any]) -> None:
@@ -70,7 +71,7 @@ def test_what_alters_no_text_and_no_score_may_change(assignment: str) -> None:
 def test_what_may_alter_one_is_listed_with_both_values(assignment: str, line: str) -> None:
     before = {"config": binding(resolve([]).config)}
     after = binding(resolve(assignment_layers([assignment])).config)
-    assert config_drift(before, after) == [line]
+    assert [change.words for change in config_drift(before, after)] == [line]
 
 
 def test_models_prompts_seed_and_tasks_count_too(old: dict[str, Any]) -> None:
@@ -100,7 +101,8 @@ def test_the_files_of_a_part_that_changed_are_named(
 ) -> None:
     known = {**old, "files": {part: before}}
     given = {**old, part: "x", "files": {part: after}}
-    assert drift(known, given) == [f"{part.replace('_', ' ')} is another one{words}"]
+    (change,) = drift(known, given)
+    assert change.words == f"{part.replace('_', ' ')} is another one{words}"
 
 
 def test_the_order_of_tasks_counts(old: dict[str, Any]) -> None:
@@ -114,9 +116,25 @@ def test_versions_may_change(old: dict[str, Any]) -> None:
 
 def test_a_refusal_lists_every_change() -> None:
     with pytest.raises(DriftRefused) as caught:
-        refuse_drift(["a: 1 -> 2", "b: 3 -> 4"])
+        refuse_drift([Change("a: 1 -> 2"), Change("b: 3 -> 4")])
     assert "\n  a: 1 -> 2\n  b: 3 -> 4" in caught.value.message
     assert "--allow-drift" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        ("other", "undo the changes, or add"),
+        ("new setting", "finish it with the version that began it, or add"),
+        ("seed skill", "undo the changes (`skillopt diff-skills --undo SKILL` takes back"),
+    ],
+)
+def test_the_hint_depends_on_the_kind_of_a_change_and_not_on_its_words(
+    kind: Literal["other", "new setting", "seed skill"], hint: str
+) -> None:
+    with pytest.raises(DriftRefused) as caught:
+        refuse_drift([Change("seed skill is another one: (no such setting) -> 1", kind)])
+    assert caught.value.hint.startswith(hint)
 
 
 def test_a_manifest_survives_the_file_and_a_damaged_one_is_named(old: dict[str, Any]) -> None:
