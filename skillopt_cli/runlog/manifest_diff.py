@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from skillopt_cli.config.declarations import declared
@@ -20,7 +21,25 @@ _ROLES = ("optimizer", "target")
 _SHARED = tuple(name for name in RoleConfig.model_fields if name in ModelConfig.model_fields)
 """Settings of a role that stand for both in the section of all models."""
 
-_PARTS = ("benchmark", "target", "optimizer", "seed_skill", "prompts")
+_DIGESTED = {"target": "target", "optimizer": "optimizer", "seed_skill": "seed skill"}
+"""Parts of a manifest that are one digest, with their names for people."""
+_SHOWN = 12
+"""Characters of a digest in a difference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What is not the same in all runs.
+
+    Attributes:
+        key: of a setting; in brackets what else the manifest has.
+        values: of each run, in their order; None where a run has none.
+        digests: whether the values are digests, which show no more than who has the same.
+    """
+
+    key: str
+    values: tuple[Any, ...]
+    digests: bool = False
 
 
 def require_same_tasks(manifests: Mapping[str, Mapping[str, Any]]) -> None:
@@ -49,44 +68,51 @@ def require_same_tasks(manifests: Mapping[str, Mapping[str, Any]]) -> None:
             )
 
 
-def differences(manifests: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
-    """What can alter a text or a score and is not the same in all runs: key to each run's value.
+def differences(manifests: Sequence[Mapping[str, Any]]) -> list[Difference]:
+    """What can alter a text or a score and is not the same in all runs, sorted by key.
 
     Settings come with their value, by default where a run sets none of their section; of models,
     prompts, seed skills and train tasks the manifest holds digests, so of those the beginning of a
     digest.
     """
-    columns = [_conditions(manifest) for manifest in manifests]
+    found = [*_settings(manifests), *_digests(manifests)]
+    differing = [one for one in found if any(value != one.values[0] for value in one.values)]
+    return sorted(differing, key=lambda one: one.key)
+
+
+def _settings(manifests: Sequence[Mapping[str, Any]]) -> Iterator[Difference]:
+    yield Difference("(benchmark)", tuple(manifest["benchmark"] for manifest in manifests))
+    columns = [_by_role(manifest["config"]) for manifest in manifests]
     known = {key: _default(key) for column in columns for key in column}
-    values = {
-        key: tuple(column.get(key, known[key]) for column in columns) for key in sorted(known)
-    }
-    found = {key: row for key, row in values.items() if any(v != row[0] for v in row)}
-    return {_with_files(key, manifests): row for key, row in found.items()}
+    for key, default in known.items():
+        yield Difference(key, tuple(column.get(key, default) for column in columns))
 
 
-def _with_files(key: str, manifests: Sequence[Mapping[str, Any]]) -> str:
-    """The key of a part that differs, with those of its files that do, where all have them."""
-    part = key.strip("()").replace(" ", "_")
+def _digests(manifests: Sequence[Mapping[str, Any]]) -> Iterator[Difference]:
+    for part, name in _DIGESTED.items():
+        found = [manifest[part] for manifest in manifests]
+        yield _digest(f"({name}{_files(part, manifests)})", found)
+    for prompt in {name for manifest in manifests for name in manifest["prompts"]}:
+        found = [manifest["prompts"].get(prompt) for manifest in manifests]
+        yield _digest(f"(prompts {prompt})", found)
+    tasks = [manifest["splits"].get("train", {}) for manifest in manifests]
+    lists = [json.dumps(found, sort_keys=True).encode() for found in tasks]
+    yield _digest("(train tasks)", [hashlib.sha256(listed).hexdigest() for listed in lists])
+
+
+def _digest(key: str, digests: Sequence[str | None]) -> Difference:
+    shown = tuple(None if digest is None else digest[:_SHOWN] for digest in digests)
+    return Difference(key, shown, digests=True)
+
+
+def _files(part: str, manifests: Sequence[Mapping[str, Any]]) -> str:
+    """The files of a part that differ, after a colon; empty where not all manifests have them."""
     known = [manifest.get("files", {}).get(part, {}) for manifest in manifests]
-    if part not in _PARTS or not all(known):
-        return key
+    if not all(known):
+        return ""
     paths = sorted({path for files in known for path in files})
     apart = [path for path in paths if len({files.get(path) for files in known}) > 1]
-    return f"({key.strip('()')}: {', '.join(apart)})" if apart else key
-
-
-def _conditions(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    found = _by_role(manifest["config"])
-    for part in _PARTS:
-        value = manifest[part]
-        if isinstance(value, Mapping):
-            found |= {f"({part} {name})": str(digest)[:12] for name, digest in value.items()}
-        else:
-            found[f"({part.replace('_', ' ')})"] = value if part == "benchmark" else value[:12]
-    train = json.dumps(manifest["splits"].get("train", {}), sort_keys=True)
-    found["(train tasks)"] = hashlib.sha256(train.encode()).hexdigest()[:12]
-    return found
+    return f": {', '.join(apart)}" if apart else ""
 
 
 def _by_role(config: Mapping[str, Any]) -> dict[str, Any]:

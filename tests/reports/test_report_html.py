@@ -27,9 +27,10 @@ from skillopt_cli.reports.page import Rows
 from skillopt_cli.reports.run.comparison import side_by_side
 from skillopt_cli.reports.run.html import as_html
 from skillopt_cli.reports.run.run_report import run_report
-from skillopt_cli.reports.run.subject import Difference, Subject
+from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.history import history
+from skillopt_cli.runlog.manifest_diff import Difference
 
 HOSTILE = (
     "</title></pre></svg></style><script>alert(1)</script><img src=x onerror=alert(1)>"

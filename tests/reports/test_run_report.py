@@ -37,11 +37,12 @@ from skillopt_cli.reports.page import as_markdown
 from skillopt_cli.reports.run.comparison import side_by_side
 from skillopt_cli.reports.run.document import report_document
 from skillopt_cli.reports.run.run_report import run_report
-from skillopt_cli.reports.run.subject import Difference, Subject
+from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.reports.terminal import as_rich
 from skillopt_cli.runlog.expectation import measured_in_full
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.history import history
+from skillopt_cli.runlog.manifest_diff import Difference
 from skillopt_cli.runlog.summary import summary
 from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.ending import test_line as result_line
@@ -441,10 +442,24 @@ def test_runs_that_differ_in_nothing_say_so() -> None:
     assert found["train.seed"] == {"a": 1, "b": 2}
 
 
+def test_of_digests_it_is_shown_which_runs_have_the_same() -> None:
+    runs = [reported(whole_run(), label) for label in ("a", "b", "c")]
+    apart = [
+        Difference("(prompts rank)", (None, "ff", "ff"), digests=True),
+        Difference("(benchmark)", ("toy/1", "toy/1", "toy/2")),
+    ]
+    shown = as_markdown(side_by_side(runs, apart))
+    assert "| (prompts rank) | - | version 1 | version 1 |" in shown
+    assert "| (benchmark) | toy/1 | toy/1 | toy/2 |" in shown
+
+
 def test_many_runs_get_a_row_each() -> None:
     labels = [f"sweep-of-rates-{i:08}-seed1" for i in range(12)]
     runs = [reported(whole_run(), label) for label in labels]
-    apart = [Difference("train.seed", range(12)), Difference("optimizer.learning_rate", [4] * 12)]
+    apart = [
+        Difference("train.seed", tuple(range(12))),
+        Difference("optimizer.learning_rate", (4,) * 12),
+    ]
     shown = drawn(as_rich(side_by_side(runs, apart)), width=130)
     assert max(map(len, shown.splitlines())) <= 130
     tables = shown.split("What differs")

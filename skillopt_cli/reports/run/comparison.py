@@ -11,7 +11,8 @@ from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.reports.run.cost import is_priced, money_cell
 from skillopt_cli.reports.run.figures import courses
 from skillopt_cli.reports.run.paired import paired_blocks
-from skillopt_cli.reports.run.subject import Difference, Subject
+from skillopt_cli.reports.run.subject import Subject
+from skillopt_cli.runlog.manifest_diff import Difference
 from skillopt_cli.runlog.parts import EpochView, Standing, StepView
 from skillopt_cli.runlog.summary import summarise
 from skillopt_cli.runlog.text.action import action_words
@@ -203,9 +204,10 @@ def _cell(step: StepView) -> str:
 
 
 def _shown(difference: Difference) -> Iterator[str]:
-    """The value of each run; of what a manifest holds digests, whether runs have the same one."""
-    if difference.key.startswith("(") and difference.key != "(benchmark)":
-        number = {digest: n for n, digest in enumerate(dict.fromkeys(difference.values), 1)}
+    """The value of each run; of digests, which runs have the same one."""
+    if difference.digests:
+        known = dict.fromkeys(v for v in difference.values if v is not None)
+        number = {digest: n for n, digest in enumerate(known, 1)}
         yield from (f"version {number[v]}" if v is not None else "-" for v in difference.values)
     else:
         yield from map(_value, difference.values)

@@ -14,9 +14,10 @@ from skillopt_cli.reports.run.cost import cost_document
 from skillopt_cli.reports.run.early_rejection import savings
 from skillopt_cli.reports.run.paired import paired_document
 from skillopt_cli.reports.run.steps import step_line
-from skillopt_cli.reports.run.subject import Difference, Subject
+from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.costs import Document, by_stage, spend_document
 from skillopt_cli.runlog.history import rounded, step_record
+from skillopt_cli.runlog.manifest_diff import Difference
 from skillopt_cli.runlog.parts import EpochView, StepView
 from skillopt_cli.runlog.summary import coverage, summarise
 from skillopt_cli.runlog.text.epoch import epoch_document

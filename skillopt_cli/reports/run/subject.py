@@ -18,7 +18,7 @@ from skillopt_cli.core.errors import UsageError
 from skillopt_cli.reports.evaluation import evaluation_of
 from skillopt_cli.reports.export.tasks import ExportedTasks, exported_tasks
 from skillopt_cli.reports.split_ledger import SplitLedger, split_ledger
-from skillopt_cli.runlog.manifest_diff import differences, require_same_tasks
+from skillopt_cli.runlog.manifest_diff import Difference, differences, require_same_tasks
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.safe_files import read_regular
@@ -63,14 +63,6 @@ def read_subject(label: str, folder: Path, *, tasks: bool = False) -> Subject:
     return Subject(label, view, split_ledger(folder), evaluation_of(folder), found)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A setting in which runs differ, with the value each has, in the order of the runs."""
-
-    key: str
-    values: Sequence[Any]
-
-
 def labels_of(folders: Sequence[Path]) -> list[str]:
     """The label of each run: its id, or its folder where two have the same id.
 
@@ -108,12 +100,12 @@ def setting_differences(labels: Sequence[str], folders: Sequence[Path]) -> list[
     defaults = dict(flatten(RunConfig().model_dump(mode="json")))
     defaults |= {f"model.{role}.backend": DEFAULT_BACKEND for role in ROLES}
     presets = [_preset(folder) for folder in folders]
-    first = [Difference("preset", presets)] if len(set(presets)) > 1 else []
+    first = [Difference("preset", tuple(presets))] if len(set(presets)) > 1 else []
     return first + [
-        Difference(key, values)
-        for key, values in found.items()
+        one
+        for one in found
         # A setting that one run states at its default and another leaves out is the same.
-        if len({json.dumps(defaults.get(key) if v is None else v) for v in values}) > 1
+        if len({json.dumps(defaults.get(one.key) if v is None else v) for v in one.values}) > 1
     ]
 
 
