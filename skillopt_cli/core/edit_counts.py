@@ -25,12 +25,14 @@ Cause = Literal[
     "not_applied",
     "no_change",
 ]
-_STATE_WORDS = {
+_STATE_WORDS: Mapping[EditState, str] = {
     "no_op": "without effect",
     "over_budget": "above the learning rate",
     "read_only": "read-only",
-    "unverified": "not verified",
+    "unverified": "failed verification",
 }
+_NOT_TRIED = "not tried"
+"""For people, the state of an unverified edit without a trial."""
 GUARDED: frozenset[EditState] = frozenset({"leak", "shortcut"})
 """States of edits that the leak guard refused before the merge."""
 UNTRIED: frozenset[EditState] = GUARDED | {"over_budget"}
@@ -156,16 +158,10 @@ def why_no_edits(counts: EditCounts) -> str:
     return _nothing_proposed(counts) if not counts.proposed else _nothing_left(counts)
 
 
-def state_words(state: str) -> str:
-    """The state of an edit for people."""
-    return _STATE_WORDS.get(state, state)
-
-
 def outcome_words(outcome: EditOutcome) -> str:
     """What became of an edit; of one that is not verified, whether it was tried on tasks."""
-    if outcome.state != "unverified":
-        return state_words(outcome.state)
-    return "not tried" if outcome.trial is None else "failed verification"
+    untried = outcome.state == "unverified" and outcome.trial is None
+    return _NOT_TRIED if untried else _words(outcome.state)
 
 
 def outcomes_words(outcomes: Iterable[EditOutcome]) -> str:
@@ -173,13 +169,20 @@ def outcomes_words(outcomes: Iterable[EditOutcome]) -> str:
     return _counted(Counter(map(outcome_words, outcomes)))
 
 
-def _states_words(states: Mapping[EditState, int]) -> str:
-    return _counted({state_words(state): n for state, n in states.items()})
+def _tried_words(counts: EditCounts) -> str:
+    """The same of the edits that the budget let through."""
+    numbers = Counter({_words(state): n for state, n in counts.tried.items()})
+    apart = Counter({_words("unverified"): -counts.untried, _NOT_TRIED: counts.untried})
+    return _counted(numbers + apart)
+
+
+def _words(state: EditState) -> str:
+    return _STATE_WORDS.get(state, state)
 
 
 def _counted(numbers: Mapping[str, int]) -> str:
     words = ", ".join(f"{n} {words}" for words, n in sorted(numbers.items()))
-    return f"{words} ({EDITABLE_WORDS})" if numbers.get(state_words("read_only")) else words
+    return f"{words} ({EDITABLE_WORDS})" if numbers.get(_words("read_only")) else words
 
 
 def _nothing_proposed(counts: EditCounts) -> str:
@@ -233,7 +236,7 @@ def _nothing_left(counts: EditCounts) -> str:
             made = f"{count(counts.on_tasks, 'edit')} tried on failed tasks"
             return f"{made}{untried_words(counts.untried)}, 0 kept"
         case "not_applied" if tried:
-            return f"{number} chosen, 0 applied: {_states_words(tried)}"
+            return f"{number} chosen, 0 applied: {_tried_words(counts)}"
         case "not_applied":
             return f"{count(counts.merged, 'edit')} merged, 0 chosen"
         case _:

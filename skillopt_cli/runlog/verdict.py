@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any, Literal
 
 from skillopt_cli.core.edit_counts import Cause, EditCounts, why_no_edits
+from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.core.gate import EPSILON
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictWord
@@ -34,7 +35,8 @@ class Verdict:
         seed, best: scores under the gate metric; None where they were not measured.
         steps: number of steps that accepted nothing, by reason, the most frequent first.
         edits: number of edits that did not get into a candidate, by state, likewise.
-        reason: why nothing won, for people; empty where something did.
+        reason: why nothing won, for people, the sentence of `why_no_change` in `summary.json`;
+            empty where something did.
         evidence: what tasks that no step used prove; None where none were measured.
     """
 
@@ -48,8 +50,8 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """The verdict for people: what the evidence proves, else why nothing won, else empty."""
-        return verdict_sentence(self.evidence) if self.evidence else self.reason
+        """What the evidence proves, for people, as in `summary.json`; empty without evidence."""
+        return verdict_sentence(self.evidence) if self.evidence else ""
 
 
 def verdict_of(view: RunView) -> Verdict | None:
@@ -60,7 +62,7 @@ def verdict_of(view: RunView) -> Verdict | None:
     seed, best = view.baseline.value if view.baseline else None, view.standing.best
     gained = seed is not None and best is not None and best > seed + EPSILON
     steps = _reasons(view)
-    edits = Counter(o.state for step in view.steps for o in step.outcomes if not o.changed)
+    edits = Counter(outcome.state for outcome in left_out_edits(view))
     selected: Word = ("improved" if gained else "not better") if changed else "nothing won"
     return Verdict(
         word=view.verdict.word if view.verdict else selected,
@@ -71,6 +73,11 @@ def verdict_of(view: RunView) -> Verdict | None:
         reason="" if changed else _why_nothing_won(view, steps),
         evidence=view.verdict,
     )
+
+
+def left_out_edits(view: RunView) -> Iterator[EditOutcome]:
+    """What became of the edits of all steps that did not get into a candidate."""
+    return (outcome for step in view.steps for outcome in step.outcomes if not outcome.changed)
 
 
 def why_no_change(view: RunView) -> dict[str, Any] | None:

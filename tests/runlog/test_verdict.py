@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from facts import (
+    VERDICT,
     accepted_step,
     barren_run,
     begun,
@@ -17,11 +18,13 @@ from facts import (
 )
 
 from skillopt_cli.core import events as ev
+from skillopt_cli.core.edits import Edit, EditOutcome, Trial
 from skillopt_cli.reports.page import as_markdown
 from skillopt_cli.reports.run.run_report import run_report
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.text.ending import ending_lines
+from skillopt_cli.runlog.text.verdict import verdict_sentence
 from skillopt_cli.runlog.verdict import (
     Verdict,
     no_gain_words,
@@ -61,11 +64,35 @@ def test_nothing_won_where_no_candidate_was_accepted() -> None:
     assert found is not None
     assert found.word == "nothing won"
     assert sum(found.steps.values()) == len(view.steps)
+    assert found.sentence == ""
     assert why_no_change(view) == {
         "sentence": found.reason,
         "steps": found.steps,
         "edits": found.edits,
     }
+
+
+def test_what_the_evidence_proves_is_apart_from_why_nothing_won() -> None:
+    alike = replace(VERDICT, identical=True)
+    facts = barren_run()
+    found = verdict(*facts[:-1], ev.VerdictReached(alike), facts[-1])
+    assert found is not None
+    assert found.sentence == verdict_sentence(alike)
+    assert found.reason.startswith("no candidate was accepted in 3 steps: ")
+
+
+def test_edits_that_were_not_applied_are_named_as_in_every_other_line() -> None:
+    trial = Trial(Edit("append", "- a"), ("t1",), (), 1)
+    outcomes = (
+        EditOutcome(trial.edit, "unverified", "it solved 0 of 1 task it was written for", trial),
+        EditOutcome(Edit("append", "- b"), "unverified", "it names no failed task"),
+    )
+    facts = [
+        replace(fact, outcomes=outcomes) if isinstance(fact, ev.CandidateMade) else fact
+        for fact in barren_run()
+    ]
+    report = as_markdown(run_report(Subject("a", fold(stamp(facts)))))
+    assert "Edits that were not applied: 3 failed verification, 3 not tried\n" in report
 
 
 BROKEN_OFF = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skillopt_cli.core.edit_counts import state_words
+from skillopt_cli.core.edit_counts import outcomes_words
 from skillopt_cli.core.events import RunFailed, TestMeasured
 from skillopt_cli.reports.confusions import confusion_blocks, confusions_of
 from skillopt_cli.reports.evaluation import evaluation_blocks, pruned_blocks
@@ -36,7 +36,7 @@ from skillopt_cli.runlog.text.unfinished import (
     unrecorded_words,
 )
 from skillopt_cli.runlog.text.verdict import majority_lines, verdict_sentence
-from skillopt_cli.runlog.verdict import is_compared, no_gain_words, verdict_of
+from skillopt_cli.runlog.verdict import is_compared, left_out_edits, no_gain_words, verdict_of
 from skillopt_cli.runlog.view import RunView
 
 
@@ -161,7 +161,7 @@ def _selection(view: RunView) -> Iterator[Block]:
         yield Line(f"{why}.", "bold yellow", free=True)
     verdict = verdict_of(view)
     if verdict is not None and verdict.reason and verdict.edits:
-        lost = ", ".join(f"{n} {state_words(state)}" for state, n in verdict.edits.items())
+        lost = outcomes_words(left_out_edits(view))
         yield Line(f"Edits that were not applied: {lost}", "yellow", free=True)
 
 
