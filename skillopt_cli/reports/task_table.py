@@ -6,7 +6,7 @@ is written when the stage ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,26 +22,20 @@ from skillopt_cli.runlog.rounds import Round
 from skillopt_cli.runlog.text.format import one_line
 from skillopt_cli.runlog.view import RunView
 
-Label = Literal["fixed", "broke", "always right", "always wrong", "flaky"]
+TaskResult = Literal["fixed", "broke", "always right", "always wrong", "flaky"]
 
-LABELS: Mapping[Label, str] = {
+RESULTS: Mapping[TaskResult, str] = {
     "fixed": "wrong first, right last",
     "broke": "right first, wrong last",
     "always right": "right with every skill that was tried",
     "always wrong": "wrong with every skill that was tried",
-    "flaky": "the result changed more than once",
+    "flaky": "right with some skills, wrong with others, and neither fixed nor broke",
 }
 """How a task went over all skills, with the meaning of each word."""
-
-
-Flip = Literal["fixed", "broke", "still right", "still wrong"]
-FLIPS: Mapping[tuple[State | None, ...], Flip] = {
+_CHANGED: Mapping[tuple[State | None, ...], TaskResult] = {
     ("failed", "right"): "fixed",
     ("right", "failed"): "broke",
-    ("right", "right"): "still right",
-    ("failed", "failed"): "still wrong",
 }
-"""What became of a result."""
 CONFIRMATION = "_confirmation"
 """What labels of tests end with that are of the confirmation slice."""
 
@@ -77,10 +71,15 @@ class TaskRow:
         return self.answers[-1] if self.answers else None
 
     @property
-    def flip(self) -> Flip | None:
-        """What became of the first text's result under the last one; None where one is unknown."""
-        both = tuple(one.outcome.state if one else None for one in (self.first, self.last))
-        return FLIPS.get(both)
+    def result(self) -> TaskResult | None:
+        """How the task went; right is a hard score of 1. None where nothing is known."""
+        ends = tuple(one.outcome.state if one else None for one in (self.first, self.last))
+        known = self._known
+        if ends in _CHANGED or not known:
+            return _CHANGED.get(ends)
+        if b"f" not in known:
+            return "always right"
+        return "flaky" if b"r" in known else "always wrong"
 
     @property
     def flips(self) -> int:
@@ -88,24 +87,8 @@ class TaskRow:
         return self._known.count(b"rf") + self._known.count(b"fr")
 
     @property
-    def labels(self) -> tuple[Label, ...]:
-        """How the task went; empty where nothing is known."""
-        return tuple(self._labels())
-
-    @property
     def _known(self) -> bytes:
         return self.course.replace(b"b", b"")
-
-    def _labels(self) -> Iterator[Label]:
-        known = self._known
-        if (flip := self.flip) == "fixed" or flip == "broke":
-            yield flip
-        if known and b"f" not in known:
-            yield "always right"
-        elif known and b"r" not in known:
-            yield "always wrong"
-        if self.flips > 1:
-            yield "flaky"
 
 
 @dataclass(frozen=True, slots=True)

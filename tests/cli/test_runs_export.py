@@ -77,12 +77,12 @@ def test_tasks_are_those_of_the_runs_files(places: Path) -> None:
             own = [row[f"{text}_{name}"] for row in rows if row["split"] == split]
             assert mean(own) == pytest.approx(summary[f"{key}_{name}"], abs=1e-6)
             assert len(own) == summary[f"{key}_n"]
-    flips = Counter(row["flip"] for row in rows if row["split"] == "test")
-    assert (flips["fixed"], flips["broke"]) == (
+    counted = Counter(row["result"] for row in rows if row["split"] == "test")
+    assert (counted["fixed"], counted["broke"]) == (
         summary["verdict"]["fixed"],
         summary["verdict"]["broke"],
     )
-    assert flips["fixed"] > 0
+    assert counted["fixed"] > 0
 
 
 def test_kinds_are_the_means_of_their_tasks(places: Path) -> None:
@@ -95,8 +95,8 @@ def test_kinds_are_the_means_of_their_tasks(places: Path) -> None:
         assert row["tasks"] == row["seed_scored"] == row["best_scored"] == len(own)
         for name in ("seed_hard", "seed_soft", "best_hard", "best_soft"):
             assert row[name] == pytest.approx(mean([task[name] for task in own]))
-        for flip in ("fixed", "broke"):
-            assert row[flip] == sum(task["flip"] == flip for task in own)
+        for result in ("fixed", "broke"):
+            assert row[result] == sum(task["result"] == result for task in own)
 
 
 def test_labels_and_confusions_count_the_same_answers(places: Path) -> None:
@@ -199,7 +199,7 @@ def test_an_evaluation_has_one_answer() -> None:
     assert [(row["id"], row["split"], row["hard"], row["soft"]) for row in rows] == [
         (task, "train", row["hard"], row["soft"]) for task, row in found.items()
     ]
-    assert "flip" not in rows[0] and rows[0]["input"] == found[rows[0]["id"]]["question"]
+    assert "result" not in rows[0] and rows[0]["input"] == found[rows[0]["id"]]["question"]
     kinds = json.loads((folder / "eval_summary.json").read_text(encoding="utf-8"))["task_types"]
     told = {row.pop("kind"): row for row in exported("e", "--what", "kinds")}
     assert told == {
@@ -253,7 +253,7 @@ def test_a_confirmation_slice_is_a_part_of_its_own() -> None:
     }
     verdict = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["verdict"]
     assert verdict["split"] == "confirmation" and verdict["n"] == len(apart)
-    assert verdict["fixed"] == sum(row["flip"] == "fixed" for row in apart)
+    assert verdict["fixed"] == sum(row["result"] == "fixed" for row in apart)
 
 
 MARKED = (*SMALLEST, *PUBLISHED, "--set", "optimizer.use_skill_aware_reflection=true")

@@ -20,7 +20,7 @@ from skillopt_cli.core.events import (
 )
 from skillopt_cli.core.task import SPLITS, Ending, Split
 from skillopt_cli.reports.task_answers import AnsweredAttempt, TaskAnswer
-from skillopt_cli.reports.task_table import LABELS, TaskRow, first_split, task_table
+from skillopt_cli.reports.task_table import RESULTS, TaskRow, first_split, task_table
 from skillopt_cli.reports.task_texts import TaskTexts
 from skillopt_cli.runlog.best_scores import best_test_scores
 from skillopt_cli.runlog.fold import fold
@@ -37,29 +37,31 @@ def row(course: bytes, first: float | None, last: float | None) -> TaskRow:
 
 
 @pytest.mark.parametrize(
-    ("course", "first", "last", "labels", "flips"),
+    ("course", "first", "last", "result", "flips"),
     [
-        (b"fr", 0.0, 1.0, ("fixed",), 1),
-        (b"rf", 1.0, 0.5, ("broke",), 1),
-        (b"rr", 1.0, 1.0, ("always right",), 0),
-        (b"ff", 0.0, 0.0, ("always wrong",), 0),
-        (b"frfr", 0.0, 1.0, ("fixed", "flaky"), 3),
-        (b"frf", 0.0, 0.0, ("flaky",), 2),
-        (b"bb", None, None, (), 0),
-        (b"rbr", 1.0, 1.0, ("always right",), 0),
-        (b"fb", 0.0, None, ("always wrong",), 0),
+        (b"fr", 0.0, 1.0, "fixed", 1),
+        (b"rf", 1.0, 0.5, "broke", 1),
+        (b"rr", 1.0, 1.0, "always right", 0),
+        (b"ff", 0.0, 0.0, "always wrong", 0),
+        (b"frfr", 0.0, 1.0, "fixed", 3),
+        (b"frf", 0.0, 0.0, "flaky", 2),
+        (b"rrf", 1.0, 1.0, "flaky", 1),
+        (b"frb", 0.0, None, "flaky", 1),
+        (b"bb", None, None, None, 0),
+        (b"rbr", 1.0, 1.0, "always right", 0),
+        (b"fb", 0.0, None, "always wrong", 0),
     ],
 )
-def test_labels_and_flips(
+def test_result_and_flips(
     course: bytes,
     first: float | None,
     last: float | None,
-    labels: tuple[str, ...],
+    result: str | None,
     flips: int,
 ) -> None:
     found = row(course, first, last)
-    assert (found.labels, found.flips) == (labels, flips)
-    assert set(labels) <= LABELS.keys()
+    assert (found.result, found.flips) == (result, flips)
+    assert result is None or result in RESULTS
 
 
 def evaluated(label: str, n: int = 2) -> RunView:
@@ -93,7 +95,7 @@ def test_an_evaluation_has_one_answer(tmp_path: Path) -> None:
     assert first.question == about["question"]
     # What the files lack is empty; the outcome is that of the log.
     assert second.last is not None
-    assert (second.last.text, second.question, second.labels) == ("", "", ("always right",))
+    assert (second.last.text, second.question, second.result) == ("", "", "always right")
 
 
 @pytest.mark.parametrize("damage", ["{", "[1]\n", '{"id": "t0", "expected": 1}\n', "[" * 90_000])
@@ -101,7 +103,7 @@ def test_damaged_results_leave_the_outcomes(tmp_path: Path, damage: str) -> None
     view = evaluated("selection")
     written(tmp_path / "selection", damage)
     table = task_table(view, "selection", TaskTexts(tmp_path))
-    assert [row.labels for row in table.rows] == [("always right",)] * 2
+    assert [row.result for row in table.rows] == ["always right"] * 2
 
 
 def test_no_link_out_of_the_run_folder_is_followed(tmp_path: Path) -> None:
@@ -148,7 +150,7 @@ def test_skills_are_compared_on_the_split_that_was_measured(split: Split, tmp_pa
     assert (table.titles, table.first, table.last) == (("old", "new"), "old", "new")
     assert [column.title for column in table.columns if column.cells] == ["old", "new"]
     (found,) = table.rows
-    assert (found.flip, found.course, found.question) == ("fixed", b"fr", "Why?")
+    assert (found.result, found.course, found.question) == ("fixed", b"fr", "Why?")
     assert [answer.text for answer in found.answers if answer] == ["a", "b"]
     others = [
         task_table(view, other, TaskTexts(tmp_path)).rows for other in SPLITS if other != split
@@ -174,7 +176,7 @@ def test_every_repeated_attempt_counts(tmp_path: Path) -> None:
     assert [one.folder for one in new.attempts] == [
         "test/new", "test/new/draw_2", "test/new/draw_3",
     ]  # fmt: skip
-    assert (found.flip, found.course) == ("fixed", b"fr")
+    assert (found.result, found.course) == ("fixed", b"fr")
     assert best_test_scores(view) == {"t": 2 / 3}
 
 
@@ -185,6 +187,6 @@ def test_skills_that_read_the_same_share_their_attempts(tmp_path: Path) -> None:
     shared, apart = replace(view, rounds=rounds, tests=tests), replace(view, rounds=rounds)
     (found,) = task_table(shared, "selection", TaskTexts(tmp_path)).rows
     assert found.answers[0] == found.answers[1]
-    assert found.flip == "still right"
+    assert found.result == "always right"
     (found,) = task_table(apart, "selection", TaskTexts(tmp_path)).rows
-    assert found.answers[1] is None and found.flip is None
+    assert found.answers[1] is None and found.result == "always right"

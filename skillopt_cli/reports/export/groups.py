@@ -117,8 +117,8 @@ def _flip_columns(found: ExportedTasks) -> list[Column]:
 
 
 def _flips(found: ExportedTasks, tasks: Group) -> tuple[int, ...]:
-    flips = Counter(task.row.flip for task in tasks)
-    return (flips["fixed"], flips["broke"]) if len(found.titles) > 1 else ()
+    results = Counter(task.row.result for task in tasks)
+    return (results["fixed"], results["broke"]) if len(found.titles) > 1 else ()
 
 
 Pairs = dict[str, dict[tuple[str, str], list[int]]]

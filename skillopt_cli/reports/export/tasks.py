@@ -152,11 +152,11 @@ def export_of_tasks(found: ExportedTasks) -> ExportTable:
             ]
     compared = len(found.titles) > 1
     if compared:
-        columns.append(Column("flip", "text"))
+        columns.append(Column("result", "text"))
     rows = []
     for task in found.tasks:
         cells = [cell for one in task.row.answers for cell in _answer(one, repeated=repeated)]
-        rows.append((*_about(found, task), *cells, *((task.row.flip,) if compared else ())))
+        rows.append((*_about(found, task), *cells, *((task.row.result,) if compared else ())))
     return ExportTable(columns, rows)
 
 

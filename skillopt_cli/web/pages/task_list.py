@@ -18,11 +18,11 @@ KEYS: Mapping[str, Key[TaskRow]] = {
     "expected": lambda row: " ".join(row.expected).casefold(),
     "first": lambda row: row.first and row.first.outcome.soft,
     "last": lambda row: row.last and row.last.outcome.soft,
-    "result": lambda row: ", ".join(row.labels) or None,
+    "result": lambda row: row.result,
     "flips": lambda row: row.flips,
 }
 FILTERS: Mapping[str, Callable[[TaskRow], tuple[str, ...]]] = {
-    "result": lambda row: row.labels,
+    "result": lambda row: (row.result or "",),
     "kind": lambda row: (row.kind,),
 }
 
@@ -74,7 +74,7 @@ def _split_of(snapshot: RunSnapshot, task: str) -> TaskSet | None:
 def _text(row: TaskRow) -> str:
     answers = (one.text for one in (row.first, row.last) if one)
     expected = " or ".join(row.expected)
-    return " ".join((row.task, row.kind, row.question, expected, *answers, *row.labels))
+    return " ".join((row.task, row.kind, row.question, expected, *answers, row.result or ""))
 
 
 def last_section(question: str) -> str:

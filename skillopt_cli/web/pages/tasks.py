@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from starlette.requests import Request
@@ -14,7 +15,7 @@ from skillopt_cli.reports.page import Block
 from skillopt_cli.reports.run.figures import heat
 from skillopt_cli.reports.run.html import parts_of
 from skillopt_cli.reports.task_answers import TaskAnswer
-from skillopt_cli.reports.task_table import LABELS, TaskRow
+from skillopt_cli.reports.task_table import RESULTS, TaskRow
 from skillopt_cli.runlog.text.format import score, shorten
 from skillopt_cli.web.context import Page, WebContext, run_name
 from skillopt_cli.web.listing import part_of
@@ -53,8 +54,8 @@ def page(context: WebContext, request: Request) -> Page:
         part=part,
         columns=columns,
         listing=listing,
-        labels=LABELS,
-        counts={label: sum(label in row.labels for row in table.rows) for label in LABELS},
+        results=RESULTS,
+        counts=Counter(row.result for row in table.rows),
         kinds=sorted({row.kind for row in table.rows if row.kind}),
         downloads=download_links(snapshot),
         confusions=list(parts_of(_confusions(snapshot, split))),
@@ -77,7 +78,7 @@ def _shown(row: TaskRow) -> dict[str, object]:
         "question": shorten(last_section(row.question), LONGEST),
         "expected": shorten(" or ".join(row.expected), LONGEST),
         "answers": [answer_cell(row.first), answer_cell(row.last)],
-        "labels": row.labels,
+        "result": row.result,
         "flips": row.flips,
     }
 
