@@ -52,7 +52,7 @@ def overrides(
         if name not in keys:
             raise UsageError(
                 f"there is no argument `{name}`",
-                suggestion(name, sorted(keys)) or "other settings go into `settings={key: value}`",
+                suggestion(name, sorted(keys), "other settings go into `settings={key: value}`"),
             )
         given[keys[name]] = value
     return Overrides(

@@ -13,7 +13,7 @@ import yaml
 
 from skillopt_cli.config.declarations import declared, known_keys, own_settings
 from skillopt_cli.config.environment import user_folder
-from skillopt_cli.config.layers import DEFAULT, Layer, Tier, flatten, put, typed
+from skillopt_cli.config.layers import DEFAULT, Layer, Tier, flatten, put, suggestion, typed
 from skillopt_cli.config.model import RunConfig
 from skillopt_cli.config.scalars import Written, is_null, read_yaml
 from skillopt_cli.config.section import in_home, is_address
@@ -53,7 +53,8 @@ def preset_layers(name: str) -> list[Layer]:
         ConfigError: there is no such preset.
     """
     if name not in preset_names():
-        raise ConfigError(f"there is no preset `{name}`", f"presets: {', '.join(preset_names())}")
+        listed = f"presets: {', '.join(preset_names())}"
+        raise ConfigError(f"there is no preset `{name}`", suggestion(name, preset_names(), listed))
     layers = _shipped_layers(shipped() / "presets" / f"{name}.yaml")
     return [
         replace(
@@ -188,9 +189,8 @@ def _beyond_defaults(values: Mapping[str, Any], source: str) -> dict[str, Any]:
 
 
 def _section_hint(wrong: str) -> str:
-    close = [key for key in known_keys() if key.endswith(f".{wrong}")]
-    meant = f"did you mean `{close[0]}`?" if close else f"sections are {', '.join(SECTIONS)};"
-    return f"{meant} {_CONVERT}"
+    sections = f"sections are {', '.join(SECTIONS)};"
+    return f"{suggestion(wrong, [*SECTIONS, *known_keys()], sections)} {_CONVERT}"
 
 
 def read_mapping(path: Path, form: str = _FORM) -> dict[str, Any]:

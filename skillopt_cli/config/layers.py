@@ -310,12 +310,14 @@ def _touch(one: str, other: str) -> bool:
     return f"{longer}.".startswith(f"{shorter}.")
 
 
-def suggestion(wrong: str, known: Iterable[str]) -> str:
-    """A hint with the known name that comes nearest to a wrong one."""
+def suggestion(
+    wrong: str, known: Iterable[str], otherwise: str = "`skillopt config show` lists every key"
+) -> str:
+    """A hint with the known name that comes nearest to a wrong one; `otherwise` if none is near."""
     names = list(known)
     close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.7)
     if not close:
         tail = wrong.rsplit(".", 1)[-1]
         tails = {name.rsplit(".", 1)[-1]: name for name in reversed(names)}
         close = [tails[t] for t in difflib.get_close_matches(tail, tails, n=1, cutoff=0.7)]
-    return f"did you mean `{close[0]}`?" if close else "`skillopt config show` lists every key"
+    return f"did you mean `{close[0]}`?" if close else otherwise

@@ -25,6 +25,7 @@ from skillopt_cli.config.validation_messages import (
     clash_words,
     fault_words,
     first_fault,
+    names_within,
 )
 from skillopt_cli.core.errors import ConfigError
 
@@ -257,13 +258,14 @@ def _check(grid: SweepGrid) -> None:
 
 def _grid_error(path: Path, error: ValidationError, prefix: str = "") -> ConfigError:
     """The error for the first fault of a grid file."""
-    fault = first_fault(error)
+    fault, model = first_fault(error), ValueRange if prefix else GridFile
     key = ".".join(filter(None, (prefix, *(str(part) for part in fault["loc"]))))
     if fault["type"] == CLASH:
         message, hint = clash_words(fault, lambda _: "")
         return ConfigError(f"{path}: {f'in `{prefix}` ' if prefix else ''}{message}", hint)
     if fault["type"] == "extra_forbidden":
-        known = ", ".join(GridFile.model_fields)
-        return ConfigError(f"{path}: unknown key `{key}`", f"a grid file holds {known}")
-    model = ValueRange if prefix else GridFile
+        begun = key.removesuffix(str(fault["loc"][-1]))
+        known = [f"{begun}{name}" for name in names_within(model, fault["loc"][:-1])]
+        hint = suggestion(key, known, f"a grid file holds {', '.join(known)}")
+        return ConfigError(f"{path}: unknown key `{key}`", hint)
     return ConfigError(f"{path}: `{key}`{fault_words(fault)}", advice(fault, model) or _HINT)

@@ -268,10 +268,19 @@ def test_bad_options_are_refused_by_key(
     assert caught.value.message.startswith(message)
 
 
-def test_a_misspelt_option_gets_a_suggestion(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        ("scorrer", "did you mean `env.scorer`?"),
+        ("split_raito", "did you mean `env.split_ratio`?"),
+        ("anwser_key", "did you mean `env.answer_key`?"),
+        ("zzz", "its options are `env.answer_format`, `env.answer_key`, "),
+    ],
+)
+def test_a_misspelt_option_gets_a_suggestion(wrong: str, hint: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        SPEC.open(BenchmarkRequest(options={"scorrer": "exact"}))
-    assert caught.value.hint == "did you mean `env.scorer`?"
+        SPEC.open(BenchmarkRequest(options={wrong: "exact"}))
+    assert caught.value.hint.startswith(hint)
 
 
 def test_without_tasks_it_says_what_to_set(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_the_others_list_what_has_an_effect() -> None:
 
 
 def test_the_help_names_every_preset() -> None:
-    hint = refused(2, "train", "searchqa", "--preset", "tinny").hint
+    hint = refused(2, "train", "searchqa", "--preset", "zzz").hint
     known = set(hint.removeprefix("hint: presets: ").split(", "))
     words = " ".join(skillopt("train", "--help").out.split())
     (named,) = re.findall(r"Named settings: ([a-z, ]+)\.", words)

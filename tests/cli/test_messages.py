@@ -64,6 +64,16 @@ PROGRAM = Path(sys.executable).with_name("skillopt")
             "one run is exported at a time, and 2 are named",
             "`skillopt gate-report a b` compares them",
         ),
+        (
+            ("train", "searchqa", "--preset", "tinny"),
+            "there is no preset `tinny`",
+            "did you mean `tiny`?",
+        ),
+        (
+            ("train", "searchqa", "--set", "env.split_raito=1:1:1"),
+            "unknown configuration key `env.split_raito` (flag --set)",
+            "did you mean `env.split_ratio`?",
+        ),
         (("data", "check", "nothing"), "no benchmark `nothing`", "searchqa"),
     ],
 )

@@ -73,7 +73,9 @@ def test_an_empty_file_says_nothing(text: str) -> None:
         ("train: 4\n", ("section `train`", "not a mapping")),
         ("model: gpt-5\n", ("section `model`", "not a mapping")),
         ("batch_size: 4\n", ("`batch_size` is not a section", "train.batch_size")),
-        ("trian: {seed: 1}\n", ("`trian` is not a section", "config import")),
+        ("trian: {seed: 1}\n", ("`trian` is not a section", "mean `train`?", "config import")),
+        ("zzz: {seed: 1}\n", ("`zzz` is not a section", "sections are model, ")),
+        ("epochs: 4\n", ("`epochs` is not a section", "mean `train.num_epochs`?")),
         ("train: {seed: \x01}\n", ("c.yaml", "characters")),
     ],
 )

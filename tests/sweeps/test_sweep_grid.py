@@ -144,6 +144,18 @@ def test_what_cannot_be_is_said_by_name(old: str, new: str, said: str) -> None:
     assert said in refusal(USUAL.replace(old, new)).message
 
 
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        ("grids: {}", "did you mean `grid`?"),
+        ("search: {trails: 2}", "did you mean `search.trials`?"),
+        ("zzz: 1", "a grid file holds name, benchmark, "),
+    ],
+)
+def test_a_misspelt_key_gets_a_suggestion(wrong: str, hint: str) -> None:
+    assert refusal(f"{USUAL}{wrong}\n").hint.startswith(hint)
+
+
 def test_bounds_that_hold_nothing_are_refused() -> None:
     for bounds in ("{low: 4, high: 1}", "{low: 0, high: 1, log: true}", "{low: 1}"):
         text = f"grid:\n  optimizer.learning_rate: {bounds}\nsearch: {{}}\n"

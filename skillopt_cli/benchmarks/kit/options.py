@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from skillopt_cli.config.env_section import EnvConfig
+from skillopt_cli.config.layers import suggestion
 from skillopt_cli.config.validation_messages import advice, fault_words, first_fault
 from skillopt_cli.core.errors import ConfigError
 
@@ -35,13 +36,12 @@ def read_options(model: type[Options], options: Mapping[str, Any], benchmark: st
     known = model.model_fields
     unknown = next((key for key in options if key not in known), None)
     if unknown is not None:
-        near = difflib.get_close_matches(unknown, known, n=1)
-        if near:
-            hint = f"did you mean `env.{near[0]}`?"
-        elif known:
-            hint = "its options are " + ", ".join(f"`env.{name}`" for name in sorted(known))
-        else:
-            hint = "it has no options of its own"
+        listed = ", ".join(f"`env.{name}`" for name in sorted(known))
+        hint = suggestion(
+            f"env.{unknown}",
+            [f"env.{name}" for name in (*known, *EnvConfig.model_fields)],
+            f"its options are {listed}" if known else "it has no options of its own",
+        )
         raise ConfigError(f"`env.{unknown}` is not an option of the {benchmark} benchmark", hint)
     try:
         return model.model_validate(dict(options))
