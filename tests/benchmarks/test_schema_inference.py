@@ -338,6 +338,13 @@ def test_a_column_that_a_setting_names_is_shown_with_each_task(tmp_path: Path) -
     assert "no column `titel`" in asked(tmp_path, columns, context_key="titel").message
 
 
+def cells(name: str) -> list[str]:
+    """The cells of a column that is named like one of ids or not."""
+    ids = [f"t{n}" for n in range(12)]
+    special = {"own_id": ids, "half_id": [one if one > "t2" else "" for one in ids]}
+    return special.get(name, ["x"] * 12)
+
+
 @pytest.mark.parametrize(
     ("more", "unused"),
     [
@@ -349,11 +356,14 @@ def test_a_column_that_a_setting_names_is_shown_with_each_task(tmp_path: Path) -
         ([f"c{n}" for n in range(9)], "c0, c1, c2, c3, c4, c5, c6, c7, ... (9 in all) (`env."),
         (["pattern"], "pattern"),
         (["answer"], "answer (`env.context_key=answer`"),
-        (["customer_id"], "customer_id"),
+        (["customer_id"], "customer_id (no ids of tasks: several have `x`)"),
+        (["customerId", "paid"], "customerId (no ids of tasks: several have `x`), paid (`env.c"),
+        (["customer_id", "own_id"], "customer_id"),
+        (["half_id"], "half_id (no ids of tasks: some have none)"),
     ],
 )
 def test_columns_that_are_not_used_are_stated(tmp_path: Path, more: list[str], unused: str) -> None:
-    columns = {"body": bodies(12), "queue": ["a", "b"] * 6, **{name: ["x"] * 12 for name in more}}
+    columns = {"body": bodies(12), "queue": ["a", "b"] * 6, **{name: cells(name) for name in more}}
     assert SPEC.infer is not None
     options = {"prompt_key": "body", "answer_key": "queue", "scorer": "exact"}
     request = BenchmarkRequest(data_path=table(tmp_path, columns), options=options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -49,6 +50,7 @@ class Column:
         recurs: whether it holds few values that recur, as labels do.
         unique: whether it holds a text or a whole number of its own for each task.
         of_moments: whether every cell is a date or a time.
+        repeated: a text that several cells hold, if there is one.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Column:
     recurs: bool
     unique: bool
     of_moments: bool
+    repeated: str
 
     @property
     def prose(self) -> bool:
@@ -226,22 +229,34 @@ def context_column(columns: Columns, options: FolderOptions) -> str:
     return named if named in columns.by_name else ""
 
 
-def unused_words(columns: Columns, used: Iterable[str], context: str) -> str:
+def unused_words(columns: Columns, used: Iterable[str], context: str, *, named: bool) -> str:
     """What is not used, with how one of it is shown with the tasks; "" where all are used.
 
     Args:
         context: the column that is shown with the tasks, if there is one.
+        named: whether a column holds the ids of the tasks, so that others need not.
     """
     unused = [name for name in columns.by_name if name not in used]
     if not unused:
         return ""
     more = f", ... ({len(unused)} in all)" if len(unused) > _NAMED else ""
-    named = ", ".join(unused[:_NAMED]) + more
+    shown = [name if named else name + _no_ids(columns.by_name[name]) for name in unused[:_NAMED]]
+    listed = ", ".join(shown) + more
     texts = [name for name in columns.free if name in unused and columns.by_name[name].is_text]
     if context or not texts:
-        return f"not used: {named}"
+        return f"not used: {listed}"
     likely = max(texts, key=lambda name: columns.by_name[name].words)
-    return f"not used: {named} (`env.context_key={likely}` shows it with each task)"
+    return f"not used: {listed} (`env.context_key={likely}` shows it with each task)"
+
+
+def _no_ids(column: Column) -> str:
+    """Why a column that is named like one of ids holds none of tasks; "" for any other."""
+    name = column.name
+    if not (_IDENTIFIER.fullmatch(name) and name.casefold().endswith("id")):
+        return ""
+    if column.repeated:
+        return f" (no ids of tasks: several have `{column.repeated[:40]}`)"
+    return "" if column.filled else " (no ids of tasks: some have none)"
 
 
 def _likely_prompts(columns: Columns, names: Sequence[str]) -> list[str]:
@@ -265,7 +280,8 @@ def _only(columns: Columns, names: Sequence[str], what: str, option: str, why: s
 def _column(name: str, cells: Sequence[Any], records: int) -> Column:
     texts = [scalar_text(cell) for cell in cells]
     numbers = sum(map(is_amount, texts))
-    values = len(set(texts))
+    times = Counter(texts)
+    values = len(times)
     return Column(
         name,
         words=fmean(len(text.split()) for text in texts),
@@ -275,6 +291,7 @@ def _column(name: str, cells: Sequence[Any], records: int) -> Column:
         recurs=all(texts) and 1 < values <= len(texts) / TASKS_PER_LABEL,
         unique=all(texts) and values == records and not any(isinstance(c, float) for c in cells),
         of_moments=all(map(is_moment, texts)),
+        repeated=next((text for text, n in times.items() if text and n > 1), ""),
     )
 
 

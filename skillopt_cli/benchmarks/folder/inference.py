@@ -93,7 +93,7 @@ def infer(request: BenchmarkRequest) -> Inference:
         found["seed_skill"] = seed
     fields = {"kind", "choices"} | ({"pattern"} if scorer == "regex" else set())
     used = fields | {answer.name, prompt.name, context, own_id.name}
-    return Inference(found, unused_words(columns, used, context))
+    return Inference(found, unused_words(columns, used, context, named=bool(own_id.name)))
 
 
 def _records(request: BenchmarkRequest) -> Iterator[Record]:
