@@ -11,15 +11,23 @@ from dataclasses import dataclass, replace
 from skillopt_cli.benchmarks.kit.answers import marked
 from skillopt_cli.benchmarks.kit.benchmark import TextBenchmark
 from skillopt_cli.benchmarks.kit.choices import LETTERS, choices_fault, chosen
-from skillopt_cli.benchmarks.kit.labels import Referenced, own_references
-from skillopt_cli.benchmarks.kit.reference_checks import (
-    Finding,
+from skillopt_cli.benchmarks.kit.label_checks import (
     label_findings,
     label_spellings,
-    list_findings,
-    near_duplicates,
+    parts_hint,
+    rare_labels,
+    rare_words,
     spelling_findings,
     spelling_words,
+)
+from skillopt_cli.benchmarks.kit.labels import Referenced, own_references
+from skillopt_cli.benchmarks.kit.reference_checks import (
+    ENOUGH,
+    Finding,
+    first_three,
+    list_findings,
+    near_duplicates,
+    one_answer,
 )
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.score import Score
@@ -27,8 +35,6 @@ from skillopt_cli.core.statistics import SMALL, luck_words
 from skillopt_cli.core.task import SPLITS, Attempt, Split, Task
 from skillopt_cli.ports import Benchmark, Executor, Interactive, Judged
 
-ENOUGH = 10
-"""Tasks from which on a regularity among answers is worth a word."""
 AT_ONCE = 4
 """References played at the same time."""
 
@@ -61,6 +67,7 @@ async def check_data(benchmark: Benchmark, executor: Executor, at_most: int = 20
     tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
     probes = await _probes(benchmark, executor, list(_evenly(tasks, at_most)))
     own = own_references(benchmark, tasks)
+    hint = parts_hint(benchmark.request) if isinstance(benchmark, TextBenchmark) else ""
 
     async def hard(task: Task, answer: str) -> float:
         return (await _scored(benchmark, executor, task, f"<answer>{answer}</answer>")).hard
@@ -69,13 +76,13 @@ async def check_data(benchmark: Benchmark, executor: Executor, at_most: int = 20
         *_scoring(probes),
         *_identities(tasks),
         *_repeats(benchmark, tasks),
-        *_one_answer(probes),
+        *one_answer([probe.expected for probe in probes]),
         *_one_position(probes),
         *_one_option(probes),
         *_one_pattern(tasks),
         *_sizes(tasks),
         *_kinds(tasks),
-        *await label_findings(own, hard),
+        *await label_findings(own, hard, hint),
         *list_findings(own),
         *await spelling_findings(own, hard),
         *near_duplicates(_references(benchmark, tasks)),
@@ -134,12 +141,12 @@ async def _scored(benchmark: Benchmark, executor: Executor, task: Task, reply: s
 
 
 def reference_warnings(benchmark: Benchmark) -> list[str]:
-    """What is odd about the references of own tasks: lists written as text, labels in spellings."""
+    """What is odd about the references of own tasks: lists as text, spellings, rare labels."""
     tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
     references = own_references(benchmark, tasks)
     lists = [finding.what for finding in list_findings(references)]
-    spellings = spelling_words(label_spellings(references))
-    return [*lists, spellings] if spellings else lists
+    labels = spelling_words(label_spellings(references)), rare_words(rare_labels(references))
+    return [*lists, *filter(None, labels)]
 
 
 def _references(benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]) -> list[Referenced]:
@@ -164,13 +171,13 @@ def _scoring(probes: Sequence[_Probe]) -> Iterator[Finding]:
         yield Finding(
             "error",
             "the reference itself does not score 1.0 on"
-            f" {len(wrong)} of {_tasks(n)}: {_some(wrong)}",
+            f" {len(wrong)} of {_tasks(n)}: {first_three(wrong)}",
             "no skill can win there; correct the reference or choose another scorer",
         )
     if free:
         yield Finding(
             "error",
-            f"an empty answer scores above 0 on {len(free)} of {_tasks(n)}: {_some(free)}",
+            f"an empty answer scores above 0 on {len(free)} of {_tasks(n)}: {first_three(free)}",
             "give these tasks a reference with content",
         )
     if unknown:
@@ -187,7 +194,7 @@ def _identities(tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:
     if repeated:
         yield Finding(
             "error",
-            f"{len(repeated)} task ids are used by more than one task: {_some(repeated)}",
+            f"{len(repeated)} task ids are used by more than one task: {first_three(repeated)}",
             "give each task an id of its own, over all splits",
         )
 
@@ -210,27 +217,14 @@ def _repeats(benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]) -> Ite
     if across:
         yield Finding(
             "error",
-            f"{_tasks(len(across))} in two splits under different ids: {_some(across)}",
+            f"{_tasks(len(across))} in two splits under different ids: {first_three(across)}",
             "keep each in one split, else the test measures memory",
         )
     if within:
         yield Finding(
             "warning",
-            f"{_tasks(len(within))} seen before in the same split: {_some(within)}",
+            f"{_tasks(len(within))} seen before in the same split: {first_three(within)}",
             "a repeated task counts double",
-        )
-
-
-def _one_answer(probes: Sequence[_Probe]) -> Iterator[Finding]:
-    answers = [" ".join(p.expected[0].split()).casefold() for p in probes if p.expected]
-    if len(answers) < ENOUGH:
-        return
-    answer, times = Counter(answers).most_common(1)[0]
-    if 2 * times >= len(answers):
-        yield Finding(
-            "error" if times == len(answers) else "warning",
-            f'always answering "{answer[:60]}" scores {times / len(answers):.2f}',
-            "balance the answers, else a skill learns this one",
         )
 
 
@@ -326,7 +320,3 @@ def _kinds(tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:
 
 def _tasks(n: int) -> str:
     return count(n, "task")
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

@@ -8,8 +8,9 @@ from task_files import write_splits
 
 from skillopt_cli.benchmarks.folder import SPEC
 from skillopt_cli.benchmarks.kit.data_check import check_data, reference_warnings
+from skillopt_cli.benchmarks.kit.label_checks import label_findings, parts_hint, rare_labels
 from skillopt_cli.benchmarks.kit.labels import Referenced, majority_baseline, names_label
-from skillopt_cli.benchmarks.kit.reference_checks import label_findings, near_duplicates
+from skillopt_cli.benchmarks.kit.reference_checks import near_duplicates
 from skillopt_cli.core.task import SPLITS, Split, Task
 from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import BenchmarkRequest
@@ -44,6 +45,11 @@ async def found(tmp_path: Path, answers: list[Any], **options: Any) -> str:
             "2 labels are spelt in several ways: `Yes` / `yes`, `no` / `NO`",
         ),
         (["yes", "yes", "no", "no"], "exact", ""),
+        (["log in", "Log-In", "log_in", "no"], "exact", "`log in` / `Log-In` / `log_in`"),
+        (["login", "log in", "no", "no"], "exact", "spellings of one label: `login` / `log in`"),
+        (["plan-2", "plan 2", "no", "no"], "contains", "spellings of one label"),
+        (["1-2", "12", "1 2", "-1", "1"], "exact", ""),
+        (["A-", "A", "B", "B"], "exact", ""),
     ],
 )
 async def test_spellings(tmp_path: Path, answers: list[str], scorer: str, told: str) -> None:
@@ -197,10 +203,61 @@ def test_a_reply_names_a_label_as_a_word_of_its_own(reply: str, named: bool) -> 
 
 
 async def test_labels_that_a_split_lacks() -> None:
-    of = tasks(train="yyn", selection="ynm", test="yym")
-    _, train, test = await label_findings(of, exactly)
+    of = tasks(train="yynnn", selection="ynmm", test="yymmy")
+    _, train, test = await label_findings(of, exactly, "move some")
     assert train.what == "the train split has no task with the label `m`"
     assert test.what == "the test split has no task with the label `n`"
+    assert train.hint == test.hint == "move some"
+
+
+async def test_labels_that_not_every_split_can_have() -> None:
+    of = tasks(train="yyyyynnnn", selection="yynmm", test="ynk")
+    _, rare = await label_findings(of, exactly)
+    assert (rare.level, rare.what) == (
+        "warning",
+        "2 labels have fewer tasks than there are splits: `m` (2), `k` (1)",
+    )
+    assert rare.hint.startswith("add tasks until each has 3, or leave these out")
+    assert rare_labels(of) == {"m": 2, "k": 1}
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        ("yynnab", "two tasks each are no set of labels"),
+        ("111222223333334", "numbers are no set of labels"),
+        ("yyyynnnn", "each has enough"),
+    ],
+)
+def test_answers_of_few_tasks_are_no_rare_labels(answers: str, why: str) -> None:
+    assert rare_labels(tasks(train=answers, selection="", test="")) == {}, why
+
+
+async def test_labels_in_several_spellings_are_counted_as_one() -> None:
+    words = {"a": "log in", "b": "log-in", "c": "Log_In", "n": "no"}
+    of = [
+        Referenced(one.task, one.split, (words[one.label],))
+        for one in tasks(train="aaabnn", selection="bnn", test="cnn")
+    ]
+    (counts,) = await label_findings(of, exactly)
+    assert counts.what.startswith("labels (train/selection/test): log in 4/1/1, no 2/2/2")
+    assert rare_labels(of) == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({"split_dir": Path("cut")}, "move tasks with it there from another split, or add some"),
+        ({"split_ratio": "2:1:1"}, 'cut the file with env.split_ratio="2:1:1 by label"'),
+        ({"split_ratio": "3:1:1 by kind"}, 'cut the file with env.split_ratio="3:1:1 by label"'),
+        ({"split_ratio": "2:1:1 by label"}, "add tasks with it"),
+    ],
+)
+def test_how_a_label_gets_into_a_split_depends_on_where_the_splits_come_from(
+    given: dict[str, Any], hint: str
+) -> None:
+    request = BenchmarkRequest(**{"data_path": Path("t.csv"), **given})
+    assert parts_hint(request) == hint
 
 
 async def test_references_that_hardly_repeat_are_no_labels() -> None:
