@@ -80,7 +80,8 @@ async def evaluate_async(
         plan = EvalPlan(read_arms(names, request.config, opened), chosen, repeats, lint=lint)
     else:
         document = read_skill(path) if path else SkillDocument("")
-        request = replace(request, skill=document, skill_from=str(path) if path else "")
+        named = str(path) if path else ""
+        request = replace(request, measured=chosen, skill=document, skill_from=named)
 
     async def measure(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)

@@ -38,7 +38,14 @@ def planned(request: RunRequest, plan: EvalPlan) -> RunRequest:
     first = plan.arms[0]
     named = f"the arms {', '.join(plan.skills)}" if len(plan.arms) > 1 else first.given
     others = tuple(arm.skill for arm in plan.arms[1:])
-    return replace(request, skill=first.skill, arms=others, skill_from=named, resumable=True)
+    return replace(
+        request,
+        measured=plan.split,
+        skill=first.skill,
+        arms=others,
+        skill_from=named,
+        resumable=True,
+    )
 
 
 async def compared(session: Session, plan: EvalPlan) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def aa(
     if home and not request.config.run.cache_dir:
         shared = request.config.run.model_copy(update={"cache_dir": str(home)})
         request = replace(request, config=request.config.model_copy(update={"run": shared}))
-    request = replace(request, skill=read_skill(path), skill_from=skill)
+    request = replace(request, measured="selection", skill=read_skill(path), skill_from=skill)
 
     async def work(session: Session) -> dict[str, Any]:
         await _announce(session, repeats)

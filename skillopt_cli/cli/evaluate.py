@@ -111,7 +111,7 @@ def evaluate(
         return
     opened = open_benchmark(request.config)
     _note(home, overrides, request.config, opened, chosen)
-    request = replace(_with_skill(request, path), benchmark=opened)
+    request = replace(_with_skill(request, path), measured=chosen, benchmark=opened)
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)

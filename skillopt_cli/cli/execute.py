@@ -56,7 +56,8 @@ def execute(
     style = display_style(request, as_json=as_json)
     run = None
     log = (request.log or RunLog(folder)).read()
-    line = inferred_line(request.config, request.sources, request.unused)
+    cut = request.measured != "all"
+    line = inferred_line(request.config, request.sources, request.unused, cut=cut)
     if line and style != "none":
         _notify(in_shell(line))
     verbose = request.config.run.verbose

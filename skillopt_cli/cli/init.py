@@ -16,7 +16,7 @@ import typer
 from skillopt_cli.cli.options import JsonOption
 from skillopt_cli.cli.output import console_on, show_json
 from skillopt_cli.cli.run_flags import EVERY, FILES, with_run_flags
-from skillopt_cli.compose.benchmark import open_benchmark
+from skillopt_cli.compose.benchmark import open_benchmark, splits_in_use
 from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.own_tasks import TASKS, inferred_line, inferred_reason
 from skillopt_cli.compose.script_paths import ARGV
@@ -90,7 +90,8 @@ def init(
         raise UsageError(
             f"`{tasks}` is a benchmark with tasks of its own", f"`skillopt train {tasks}`"
         )
-    source = open_benchmark(settled.config).source
+    opened = open_benchmark(settled.config)
+    splits_in_use(settled.config, opened)  # refuses what a training would
     if line := inferred_line(settled.config, settled.sources, settled.unused):
         typer.echo(in_shell(line), err=True)
     files = {CONFIG: _config_text(settled, folder)}
@@ -98,9 +99,9 @@ def init(
         files[SKILL_FILE] = _skill_text(settled, name)
     _write(folder, files)
     if json:
-        show_json({"folder": str(folder), "data": source})
+        show_json({"folder": str(folder), "data": opened.source})
         return
-    typer.echo(f"{source}\nwrote {folder}: {', '.join(files)}\nnext:")
+    typer.echo(f"{opened.source}\nwrote {folder}: {', '.join(files)}\nnext:")
     for command in _NEXT:
         typer.echo(f"  {command.format(config=shlex.quote(str(folder / CONFIG)))}")
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from skillopt_cli.benchmarks.kit.reference_checks import one_answer
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import ConfigError, DataError
 from skillopt_cli.core.run_verdict import confirmation_slice
-from skillopt_cli.core.task import SPLITS, Split, Task
+from skillopt_cli.core.task import SPLITS, Split, Task, TaskSet
 from skillopt_cli.plugins import load_benchmark
-from skillopt_cli.ports import Benchmark, BenchmarkRequest
+from skillopt_cli.ports import Benchmark, BenchmarkRequest, Referenced
 
 
 def open_benchmark(config: RunConfig) -> Benchmark:
@@ -38,14 +40,26 @@ def benchmark_request(config: RunConfig) -> BenchmarkRequest:
     )
 
 
-def splits_in_use(config: RunConfig, benchmark: Benchmark) -> dict[Split, tuple[Task, ...]]:
+def splits_in_use(
+    config: RunConfig, benchmark: Benchmark, measured: TaskSet | None = None
+) -> dict[Split, tuple[Task, ...]]:
     """The tasks of each split that the run will use.
 
+    Args:
+        measured: what an evaluation measures, and all that it needs; None for a training.
+
     Raises:
-        DataError: a split is empty, or an id occurs twice.
+        DataError: an id occurs twice, there is no task where one is needed, or the tasks of a
+            training all have the same answer.
     """
     tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
-    _refuse_faults(benchmark.name, tasks)
+    _refuse_repeated_ids(benchmark, tasks)
+    if measured is None:
+        for split in SPLITS:
+            _refuse_empty(benchmark, tasks, split)
+        _refuse_one_answer(benchmark, tasks)
+    else:
+        _refuse_empty(benchmark, tasks, measured)
     evaluation = config.evaluation
     kept = {task.id for task in confirmation_tasks(config, benchmark)}
     selection = tasks["selection"][: evaluation.sel_env_num or None]
@@ -63,20 +77,48 @@ def confirmation_tasks(config: RunConfig, benchmark: Benchmark) -> tuple[Task, .
     return confirmation_slice(tasks, evaluation.confirm_fraction)
 
 
-def _refuse_faults(name: str, tasks: dict[Split, tuple[Task, ...]]) -> None:
+def _refuse_repeated_ids(benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]) -> None:
     """Refuse splits in which marks, which are kept by id, would be ambiguous."""
-    hint = f"correct the benchmark or its data; `skillopt data check {name}` lists such faults"
-    for split, part in tasks.items():
-        if not part:
-            raise DataError(f"the {split} split of benchmark `{name}` is empty", hint)
     ids = Counter(task.id for part in tasks.values() for task in part)
     repeated = [task_id for task_id, times in ids.items() if times > 1]
     if repeated:
         raise DataError(
-            f"benchmark `{name}` has {len(repeated)} task id(s) more than once,"
+            f"benchmark `{benchmark.name}` has {len(repeated)} task id(s) more than once,"
             f" such as `{repeated[0]}`",
-            hint,
+            _correct(benchmark),
         )
+
+
+def _refuse_empty(
+    benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]], needed: TaskSet
+) -> None:
+    """Refuse to use tasks of which there is none."""
+    held = sum(map(len, tasks.values()))
+    if tasks[needed] if needed != "all" else held:
+        return
+    what = "benchmark" if needed == "all" else f"the {needed} split of benchmark"
+    hint = _correct(benchmark)
+    if held < len(SPLITS):
+        hint = (
+            "give 3 tasks or more, or measure those that there are by `skillopt eval --split all`"
+        )
+    raise DataError(f"{what} `{benchmark.name}` is empty: {benchmark.source}", hint)
+
+
+def _refuse_one_answer(benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]) -> None:
+    """Refuse to train on tasks of which any is solved by the same answer."""
+    if isinstance(benchmark, Referenced):
+        everything = (task for part in tasks.values() for task in part)
+        for finding in one_answer(map(benchmark.expected, everything)):
+            if finding.level == "error":
+                raise DataError(finding.what, finding.hint)
+
+
+def _correct(benchmark: Benchmark) -> str:
+    return (
+        f"correct the benchmark or its data; `skillopt data check {benchmark.name}` lists such"
+        " faults"
+    )
 
 
 def check_abilities(benchmark: Benchmark, target: str, offers: frozenset[str]) -> None:

@@ -135,7 +135,7 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
             config=base.config,
             plan=plan,
             benchmark=benchmark,
-            splits=splits_in_use(base.config, benchmark),
+            splits=splits_in_use(base.config, benchmark, request.measured),
             confirmation=confirmation_tasks(base.config, benchmark),
             target=models.target,
             optimizer=models.optimizer,

@@ -34,7 +34,7 @@ def measured_note(
         return f"measures all {count(n, 'task')}: train, selection and test together{among}"
     if chosen != "test" or trained_on or not config.env.tasks_from[1]:
         return ""
-    used = len(splits_in_use(config, benchmark)["test"])
+    used = len(splits_in_use(config, benchmark, chosen)[chosen])
     return (
         f"measures only the test split, {used} of {count(n, 'task')}, as the file is cut"
         f" {config.env.split_ratio}; `--split all` measures every task"

@@ -90,10 +90,18 @@ def _unused(config: RunConfig) -> str:
     return ""
 
 
-def inferred_line(config: RunConfig, sources: Mapping[str, str], unused: str) -> str:
-    """What was inferred and is in force, and what is not used, on one line; "" where nothing is."""
+def inferred_line(
+    config: RunConfig, sources: Mapping[str, str], unused: str, *, cut: bool = True
+) -> str:
+    """What was inferred and is in force, and what is not used, on one line; "" where nothing is.
+
+    Args:
+        cut: whether it matters into which splits the tasks are cut.
+    """
     found = []
     for name in INFERRED:
+        if name == "split_ratio" and not cut:
+            continue
         if reason := inferred_reason(sources.get(f"env.{name}", "")):
             value = str(config.env.options.get(name, getattr(config.env, name, "")))
             shown = f" {value}" if len(value) <= _LONGEST and "\n" not in value else ""

@@ -15,6 +15,7 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Resolved, Strength, leaf_layer
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.ports import Benchmark
 from skillopt_cli.replay.recorder import check_recordings
@@ -31,7 +32,8 @@ class RunRequest:
         observers: displays and trackers; they cannot steer or break the run.
         sources: where the settings come from that are no defaults, by dotted key.
         unused: what of own tasks no attempt reads, in a few words.
-        skill: the skill to evaluate; None trains, from the configured seed.
+        measured: what an evaluation measures; None for a training.
+        skill: the skill to evaluate; a training begins with the configured seed.
         arms: further skills to evaluate in the same pass.
         skill_from: where that was read; empty for an empty skill.
         resumable: whether the folder of an evaluation holds all that a resume needs.
@@ -48,6 +50,7 @@ class RunRequest:
     observers: Sequence[Subscriber] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     unused: str = ""
+    measured: TaskSet | None = None
     skill: SkillDocument | None = None
     arms: tuple[SkillDocument, ...] = ()
     skill_from: str = ""
@@ -62,7 +65,7 @@ class RunRequest:
     @property
     def training(self) -> bool:
         """Whether a skill is trained, rather than evaluated."""
-        return self.skill is None
+        return self.measured is None
 
     @property
     def skill_path(self) -> Path:

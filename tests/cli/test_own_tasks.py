@@ -283,6 +283,39 @@ def test_an_evaluation_of_a_file_states_what_it_measures_and_may_measure_all_of_
         assert Path("outputs/folder", f"all{n}", folder, "results.jsonl").is_file()
 
 
+def test_fewer_tasks_than_splits_are_measured_and_no_training_is_possible() -> None:
+    text = Path("t.jsonl").read_text(encoding="utf-8")
+    Path("two.jsonl").write_text("\n".join(text.splitlines()[:2]), encoding="utf-8")
+    Path("mine.md").write_text("Say yes.\n", encoding="utf-8")
+    given = ("two.jsonl", "--set", "model.backend=simulated")
+    for more in ((), ("--arms", "none,mine.md")):
+        ended = skillopt("eval", *given, "--skill", "mine.md", "--split", "all", *more)
+        assert ended.code == 0, ended.err
+        assert "n=2" in ended.out
+        (inferred,) = [line for line in ended.err.splitlines() if line.startswith("Inferred: ")]
+        assert "scorer f1" in inferred and "split_ratio" not in inferred
+    for command in (("train",), ("plan",), ("eval", "--skill", "mine.md")):
+        ended = refused(3, *command, *given)
+        assert "the test split of benchmark `folder` is empty: two.jsonl cut 2:1:1" in ended.error
+        assert "`skillopt eval --split all`" in ended.hint
+
+
+def test_tasks_with_one_answer_are_refused_for_a_training_and_may_be_measured() -> None:
+    lines = Path("t.jsonl").read_text(encoding="utf-8").replace('"no"', '"yes"')
+    Path("one.jsonl").write_text(lines, encoding="utf-8")
+    Path("mine.md").write_text("Say yes.\n", encoding="utf-8")
+    simulated = ("one.jsonl", "--set", "model.backend=simulated")
+    checked = skillopt("data", "check", "one.jsonl")
+    for command in ("train", "plan", "init"):
+        ended = refused(3, command, *(simulated if command != "init" else ("one.jsonl",)))
+        assert ended.error == 'error: always answering "yes" scores 1.00'
+        assert f"{ended.error}\n  {ended.hint}\n" in checked.out
+    assert not Path("outputs").exists() and not Path("one-skill").exists()
+    for split in ("test", "all"):
+        ended = skillopt("eval", *simulated, "--skill", "mine.md", "--split", split)
+        assert ended.code == 0, ended.err
+
+
 def test_the_file_of_the_run_keeps_its_cut_in_an_evaluation() -> None:
     assert skillopt("train", "t.jsonl", *TINY, "--run-id", "a").code == 0
     own = skillopt("eval", "--skill", "a:best")

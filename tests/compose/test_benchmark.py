@@ -13,7 +13,7 @@ from skillopt_cli.compose.benchmark import splits_in_use
 from skillopt_cli.compose.schedule import train_plan
 from skillopt_cli.config.layers import assignment_layers, resolve
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.task import Split, Task
+from skillopt_cli.core.task import SPLITS, Split, Task, TaskSet
 from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.testing import ToyBenchmark
 
@@ -28,6 +28,16 @@ class Repeating(ToyBenchmark):
         if split != "selection":
             return tasks
         return (*tasks[:-1], replace(tasks[-1], id=super().tasks("train")[0].id))
+
+
+class OneAnswer(ToyBenchmark):
+    """Every task has the same answer."""
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        return [
+            replace(task, data={**task.data, "answers": ["Billing"]})
+            for task in super().tasks(split)
+        ]
 
 
 def test_the_sizes_that_are_asked_for_are_taken() -> None:
@@ -66,3 +76,24 @@ async def test_an_empty_split_is_refused_and_found_by_the_check(
     found = await check_data(benchmark, LocalExecutor(tmp_path))
     errors = [f.what for f in found if f.level == "error"]
     assert f"the {split} split is empty" in errors
+
+
+@pytest.mark.parametrize("measured", [*SPLITS, "all"])
+def test_an_evaluation_needs_only_what_it_measures(measured: TaskSet) -> None:
+    sizes = dict.fromkeys(SPLITS, 0) | {SPLITS[0] if measured == "all" else measured: 2}
+    found = splits_in_use(resolve([]).config, ToyBenchmark(sizes), measured)
+    assert {split: len(tasks) for split, tasks in found.items()} == sizes
+    with pytest.raises(DataError, match="`toy` is empty"):
+        splits_in_use(resolve([]).config, ToyBenchmark(dict.fromkeys(SPLITS, 0)), measured)
+
+
+async def test_tasks_with_one_answer_are_refused_as_by_the_check_and_may_be_measured(
+    tmp_path: Path,
+) -> None:
+    config, benchmark = resolve([]).config, OneAnswer(SIZES)
+    found = await check_data(benchmark, LocalExecutor(tmp_path))
+    errors = [(f.what, f.hint) for f in found if f.level == "error"]
+    with pytest.raises(DataError, match=r'always answering "billing" scores 1\.00') as caught:
+        splits_in_use(config, benchmark)
+    assert (caught.value.message, caught.value.hint) in errors
+    assert splits_in_use(config, benchmark, "all") == splits_in_use(config, benchmark, "test")

@@ -175,6 +175,17 @@ def test_a_fault_of_another_benchmarks_file_is_shown_beside_its_field(name: str)
     assert "gap.csv, line 2" in found["set-env-data_path"]
 
 
+def test_tasks_with_one_answer_are_refused_as_by_the_shell() -> None:
+    text = Path("t.csv").read_text(encoding="utf-8")
+    Path("t.csv").write_text(re.sub(",(login|returns)\n", ",billing\n", text), encoding="utf-8")
+    with client(ROOT) as asking:
+        answer = send(asking, "plan", **WITH_KEY)
+    assert answer.status_code == 422
+    shell = refused(3, "plan", "t.csv", *KEYS, *PRESET)
+    for line in (shell.error, shell.hint):
+        assert line.partition(": ")[2] in mistakes(answer.text)[""]
+
+
 def test_a_file_and_splits_at_once_are_refused_in_words_of_the_form() -> None:
     with client(ROOT) as asking:
         answer = send(asking, "plan", **{**WITH_KEY, "set:env.split_dir": "cut"})

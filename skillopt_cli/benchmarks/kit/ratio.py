@@ -61,7 +61,7 @@ def label_order(
 
 
 def ratio_counts(total: int, weights: Sequence[int]) -> tuple[int, ...]:
-    """`total` shared out by largest remainder, at least one each; needs total >= len(weights)."""
+    """`total` shared out by largest remainder, at least one each where that is possible."""
     whole = sum(weights)
     counts = [total * weight // whole for weight in weights]
     by_remainder = sorted(
@@ -69,7 +69,7 @@ def ratio_counts(total: int, weights: Sequence[int]) -> tuple[int, ...]:
     )
     for i in by_remainder[: total - sum(counts)]:
         counts[i] += 1
-    while 0 in counts:
+    while 0 in counts and total >= len(counts):
         counts[counts.index(max(counts))] -= 1
         counts[counts.index(0)] += 1
     return tuple(counts)

@@ -64,7 +64,9 @@ class TaskFormat:
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """The tasks of the three splits, none of them empty, and one line on their source.
+    """The tasks of the three splits, and one line on their source.
+
+    None is empty but where a file with fewer tasks than splits is cut.
 
     Attributes:
         left_out: how many records a run does without, by reason.
@@ -96,7 +98,7 @@ def load_splits(
     tasks.
 
     Raises:
-        DataError: a file or record is unusable, a split is empty, an id occurs twice, or two splits
+        DataError: a file or record is unusable, there is no task, an id occurs twice, or two splits
             share a task.
         ConfigError: nothing was given to read, or the ratio is malformed.
     """
@@ -234,11 +236,6 @@ def _from_file(request: BenchmarkRequest, form: TaskFormat) -> Splits:
     _refuse_repeated_ids(files)
     tasks = [task for file in files for task in file.tasks]
     place = files[0].path if len(files) == 1 else path
-    if len(tasks) < len(SPLITS):
-        raise DataError(
-            f"{place} holds {count(len(tasks), 'task')}, too few for train, selection and test",
-            "give at least 3 tasks; below 20 selection tasks a gate can hardly tell skills apart",
-        )
     shared: dict[str, Callable[[Task], str]] = {BY_LABEL: form.label, BY_KIND: lambda t: t.kind}
     of = next((of for end, of in shared.items() if request.split_ratio.endswith(end)), None)
     cut = _cut(tasks, weights, request.split_seed, of)

@@ -13,8 +13,9 @@ from skillopt_cli.benchmarks.folder import FolderBenchmark
 from skillopt_cli.benchmarks.kit.ratio import hash_order, parse_ratio, ratio_counts
 from skillopt_cli.benchmarks.kit.splits import shown_path
 from skillopt_cli.benchmarks.searchqa import SPEC
+from skillopt_cli.compose.benchmark import splits_in_use
+from skillopt_cli.config.layers import resolve
 from skillopt_cli.core.errors import ConfigError, DataError, UsageError
-from skillopt_cli.core.formatting import count
 from skillopt_cli.core.task import SPLITS, Split
 from skillopt_cli.ports import Benchmark, BenchmarkRequest
 
@@ -145,7 +146,16 @@ def test_ratio_counts_add_up_and_leave_no_split_empty(n: int, weights: tuple[int
 
 @pytest.mark.parametrize(
     ("n", "counts"),
-    [(3, (1, 1, 1)), (4, (1, 1, 2)), (5, (1, 1, 3)), (10, (2, 1, 7)), (177, (35, 18, 124))],
+    [
+        (0, (0, 0, 0)),
+        (1, (0, 0, 1)),
+        (2, (0, 0, 2)),
+        (3, (1, 1, 1)),
+        (4, (1, 1, 2)),
+        (5, (1, 1, 3)),
+        (10, (2, 1, 7)),
+        (177, (35, 18, 124)),
+    ],
 )
 def test_ratio_counts_of_2_1_7(n: int, counts: tuple[int, ...]) -> None:
     assert ratio_counts(n, (2, 1, 7)) == counts
@@ -181,12 +191,18 @@ def test_seed_and_ratio_change_the_splits_and_seed_zero_counts(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_too_few_tasks_to_cut_are_refused_with_the_count(tmp_path: Path, n: int) -> None:
+def test_tasks_too_few_to_cut_are_read_and_no_training_is_possible(tmp_path: Path, n: int) -> None:
     path = write_json(tmp_path / "t.json", [qa(f"t{i}") for i in range(n)])
-    error = refusal(data_path=path)
-    assert f"holds {count(n, 'task')}, too few" in error.message
-    assert error.exit_code == 3
-    assert "at least 3" in error.hint
+    benchmark = opened(data_path=path)
+    assert sum(len(benchmark.tasks(split)) for split in SPLITS) == n
+    config = resolve([]).config
+    assert splits_in_use(config, benchmark, "all")
+    with pytest.raises(
+        DataError, match=r"the \w+ split of benchmark `searchqa` is empty"
+    ) as caught:
+        splits_in_use(config, benchmark)
+    assert caught.value.exit_code == 3
+    assert "3 tasks or more" in caught.value.hint
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])
