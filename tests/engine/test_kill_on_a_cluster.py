@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,14 +17,18 @@ from ray_nodes import RayNodes, ray_nodes
 from skillopt_cli.testing import ModelServer, run_model_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
-PER_NODE = WORKERS // 2
+NODES = 2
+"""Each makes one attempt at a time, which is fewer than a stage has: when the first attempt has
+ended, another one is at work on each node."""
+LATENCY = 450
+"""Milliseconds of a call, and so of an attempt."""
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ModelServer]:
     prepare(tmp_path)
     log = tmp_path / "requests.jsonl"
-    with run_model_server(log, bodies=False, latency_ms=20) as running:
+    with run_model_server(log, bodies=False, latency_ms=LATENCY) as running:
         yield running
 
 
@@ -32,8 +37,8 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[RayNodes]:
     with ray_nodes() as cluster:
         for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
             monkeypatch.setenv(name, cluster.environment[name])
-        for _ in range(2):
-            cluster.add(PER_NODE)
+        for _ in range(NODES):
+            cluster.add(1)
         yield cluster
 
 
@@ -41,11 +46,12 @@ def on(nodes: RayNodes) -> tuple[str, ...]:
     return (
         *("--executor", "ray", "--ray-address", nodes.address),
         *("--set", "run.ray.cpus=1", "--set", "run.ray.memory_mb=1"),
+        *("--set", f"run.workers={NODES}"),
     )
 
 
 def first_end_in(stage: str, passed: int = 0) -> Trigger:
-    """The moment the first of a stage's attempts has ended: all other workers are at work."""
+    """The moment the first of a stage's attempts has ended: the next ones have just begun."""
     begins, inside = in_stage(stage, passed), False
 
     def moment(line: str) -> bool:
@@ -57,7 +63,10 @@ def first_end_in(stage: str, passed: int = 0) -> Trigger:
 
 
 class NodeKiller:
-    """Kills the oldest node with attempts at each of some moments; a new one takes its place."""
+    """Kills the oldest node with attempts at each of some moments; a new one takes its place.
+
+    It strikes a third of an attempt later: no log has a line on an attempt that has begun.
+    """
 
     def __init__(self, nodes: RayNodes, *moments: Trigger) -> None:
         self.nodes = nodes
@@ -67,6 +76,7 @@ class NodeKiller:
     def __call__(self, line: str) -> bool:
         if self.left and self.left[0](line):
             self.left.pop(0)
+            time.sleep(LATENCY / 1000 / 3)
             self.strike()
         return False
 
@@ -75,7 +85,7 @@ class NodeKiller:
             n for n in self.nodes.nodes if n is not self.nodes.head and n.process.poll() is None
         ]
         alive[0].kill()
-        thread = threading.Thread(target=self.nodes.add, args=(PER_NODE,))
+        thread = threading.Thread(target=self.nodes.add, args=(1,))
         thread.start()
         self.starting.append(thread)
 
