@@ -35,6 +35,7 @@ from skillopt_cli.reports.run.subject import (
 )
 from skillopt_cli.reports.terminal import as_rich
 from skillopt_cli.runlog.run_log import read_view
+from skillopt_cli.runlog.text.unfinished import partial_words
 from skillopt_cli.runlog.text.verdict import verdict_document
 from skillopt_cli.store.atomic_files import check_vacant
 
@@ -93,7 +94,7 @@ def gate_report(
         put(out, json_line(report_document(reported, differences)))
         return
     if form == Format.csv:
-        put(out, _steps(reported))
+        _put_steps(out, reported)
         return
     if len(reported) == 1:
         page = run_report(reported[0], illustrated=illustrated)
@@ -135,8 +136,8 @@ def _ending_of(out: Path | None) -> Format:
     return _ENDINGS[ending]
 
 
-def _steps(runs: Sequence[Subject]) -> bytes:
-    """The steps of the runs as CSV.
+def _put_steps(out: Path | None, runs: Sequence[Subject]) -> None:
+    """Write the steps of the runs as CSV, with a note on each run that is not finished.
 
     Raises:
         UsageError: none of the runs is a training.
@@ -146,7 +147,10 @@ def _steps(runs: Sequence[Subject]) -> bytes:
             "an evaluation has no steps, and `--format csv` is a table of steps",
             f"`skillopt runs export {runs[0].label}` writes its tasks as CSV",
         )
-    return as_csv(step_table(runs))
+    put(out, as_csv(step_table(runs)))
+    for run in runs:
+        if words := partial_words(run.view):
+            typer.echo(f"Note: {words}", err=True)
 
 
 def _recompute(folders: Mapping[str, Path], *, as_json: bool) -> None:

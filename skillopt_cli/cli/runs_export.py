@@ -18,6 +18,7 @@ from skillopt_cli.reports.export.table import WRITERS
 from skillopt_cli.reports.export.tables import TABLES
 from skillopt_cli.reports.export.tasks import exported_tasks
 from skillopt_cli.runlog.run_log import read_view
+from skillopt_cli.runlog.text.unfinished import partial_words
 from skillopt_cli.store.atomic_files import check_vacant, replace_folder
 from skillopt_cli.store.layout import target_folders
 
@@ -39,8 +40,11 @@ def export_table(
         listed = ", ".join(map(str, targets))
         raise UsageError(f"{folder} holds a run for each of its targets", f"name one of {listed}")
     chosen = known_split(split) if split else None
-    found = exported_tasks(read_view(folder), folder, chosen)
+    view = read_view(folder)
+    found = exported_tasks(view, folder, chosen)
     put(out, WRITERS[form](TABLES[what](found)))
+    if words := partial_words(view):
+        typer.echo(f"Note: {words}", err=True)
     if found.textless:
         typer.echo(
             f"Note: the answers of {count(found.textless, 'attempt')} are not in the run folder:"

@@ -7,6 +7,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,11 @@ from command_line import (
     labelled_run,
     refused,
     skillopt,
+    unfinish,
 )
 
 from skillopt_cli.core.skill import MARKER
+from skillopt_cli.store.lock import lock_run
 
 Row = dict[str, Any]
 
@@ -321,6 +324,26 @@ def test_answers_that_are_not_there_are_counted() -> None:
     ended = skillopt("runs", "export", folder, "--split", "test")
     assert ended.code == 0
     assert ended.err.startswith("Note: the answers of 3 attempts are not in the run folder")
+
+
+def test_figures_of_an_unfinished_run_are_said_to_be_those_so_far() -> None:
+    folder = finished_run(*SMALLEST)
+    unfinish(folder)
+    commands = (("runs", "export", "a"), ("gate-report", "a", "--format", "csv"))
+    for command in commands:
+        for state, working in (("running", lock_run(folder)), ("interrupted", nullcontext())):
+            with working:
+                ended = skillopt(*command)
+            assert ended.code == 0 and ended.out
+            assert ended.err == (
+                f"Note: the run a is not finished ({state}): its figures are those so far,"
+                " with 1 of 1 step recorded\n"
+            )
+    evaluated = skillopt("eval", "searchqa", *SMALLEST, "--from-scratch", "--run-id", "e")
+    assert evaluated.code == 0, evaluated.err
+    unfinish(Path("outputs/searchqa/e"))
+    told = "Note: the run e is not finished (interrupted): its figures are those so far\n"
+    assert skillopt("runs", "export", "e").err == told
 
 
 def test_an_evaluation_with_several_targets_names_them() -> None:

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Mapping
 
 from skillopt_cli.core.caps import cap_flag
-from skillopt_cli.core.events import RunFailed
+from skillopt_cli.core.events import RunFailed, RunFinished
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.summary import Status, status
-from skillopt_cli.runlog.text.format import SEED, out_of, score
+from skillopt_cli.runlog.text.format import SEED, count, one_line, out_of, score
 from skillopt_cli.runlog.text.gate import score_name
 from skillopt_cli.runlog.verdict import is_compared
 from skillopt_cli.runlog.view import RunView
@@ -32,6 +32,21 @@ def unfinished_words(view: RunView) -> str:
         return title and f"{title} before its end."
     place = f"after step {view.done}" if view.done else "before the end of step 1"
     return f"{title} {place} of {view.total_steps}. {_best_words(view)}"
+
+
+def partial_words(view: RunView) -> str:
+    """That the figures of a run are those so far, and how far it is; empty once it finished.
+
+    `the run second is not finished (running): its figures are those so far, with 2 of 4 steps
+    recorded`
+    """
+    if view.run is None or isinstance(view.ending, RunFinished):
+        return ""
+    state = _TITLES.get(status(view), "running").lower()
+    planned = view.total_steps
+    steps = f", with {view.done} of {count(planned, 'step')} recorded" if planned else ""
+    name = one_line(view.run.run_id)
+    return f"the run {name} is not finished ({state}): its figures are those so far{steps}"
 
 
 def unrecorded_words(view: RunView, step: StepView) -> str:
