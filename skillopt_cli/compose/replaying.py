@@ -8,6 +8,7 @@ from typing import Any
 
 from skillopt_cli import __version__
 from skillopt_cli.compose.endpoints import backend_name, effective
+from skillopt_cli.compose.fingerprint import binding, config_drift
 from skillopt_cli.compose.roles import (
     DEFAULT_MAX_TOKENS,
     ModelContext,
@@ -23,7 +24,7 @@ from skillopt_cli.core.events import Role
 from skillopt_cli.plugins import load_backend
 from skillopt_cli.ports import Benchmark
 from skillopt_cli.replay.playback import replayed_chats
-from skillopt_cli.replay.recording import Header, RecordedRole
+from skillopt_cli.replay.recording import Header, RecordedRole, read_header
 from skillopt_cli.store.journal import Journal
 
 
@@ -47,7 +48,22 @@ def open_replay(
             "take another by `model.target.backend=NAME`, whose calls a recording holds",
         )
     settings = {role: reply_settings(config, role) for role in roles}
-    return replayed_models(config, context, replayed_chats(recording, settings, journal))
+    chats = replayed_chats(recording, settings, journal, _changed(recording, config))
+    return replayed_models(config, context, chats)
+
+
+def _changed(recording: Path, config: RunConfig) -> list[str]:
+    """The settings in which a run differs from the recorded one, those of its models left out."""
+    recorded = read_header(recording).settings
+    if not recorded:
+        return []
+    changes = config_drift({"config": recorded}, _run_settings(config))
+    return [change.words for change in changes]
+
+
+def _run_settings(config: RunConfig) -> dict[str, Any]:
+    """The settings that can alter a text or a score, without those of models: each role has its."""
+    return {key: value for key, value in binding(config).items() if not key.startswith("model.")}
 
 
 def recording_header(config: RunConfig, models: Models, benchmark: Benchmark) -> Header:
@@ -61,7 +77,8 @@ def recording_header(config: RunConfig, models: Models, benchmark: Benchmark) ->
             offers=tuple(sorted(chat.offers)) if chat else (),
             settings=reply_settings(config, role),
         )
-    return Header(__version__, f"{benchmark.name}/{benchmark.version}", roles)
+    name = f"{benchmark.name}/{benchmark.version}"
+    return Header(__version__, name, roles, settings=_run_settings(config))
 
 
 def reply_settings(config: RunConfig, role: Role) -> dict[str, Any]:

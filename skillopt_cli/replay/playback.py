@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from skillopt_cli.replay.recorder import error_of
 from skillopt_cli.replay.recording import Ending, RecordedRole, read_calls, read_header
 from skillopt_cli.store.journal import Journal
 
+_NAMED = 3
+"""Most changed settings that are named."""
 ReplySettings = Mapping[str, Any]
 """The settings of a role that can alter a reply, by name."""
 
@@ -29,12 +31,16 @@ def one_at_a_time(config: RunConfig) -> RunConfig:
 
 
 def replayed_chats(
-    source: Path, settings: Mapping[Role, ReplySettings], journal: Journal
+    source: Path,
+    settings: Mapping[Role, ReplySettings],
+    journal: Journal,
+    changed: Sequence[str] = (),
 ) -> dict[Role, Replayed]:
     """The chat model of each role as a recording has it; fills the journal with its replies.
 
     Args:
         settings: of each role that the run calls.
+        changed: the other settings in which the run differs from the recorded one.
 
     Raises:
         ConfigError: the recording is of other models, or lacks a role.
@@ -43,7 +49,7 @@ def replayed_chats(
     roles = read_header(source).roles
     for role, wanted in settings.items():
         _check_equal(source, role, roles.get(role), wanted)
-    script = _fill(journal, source)
+    script = _fill(journal, source, changed)
     return {
         role: Replayed(
             role, roles[role].name, roles[role].fingerprint, frozenset(roles[role].offers), script
@@ -77,7 +83,7 @@ def _assignment(role: Role, name: str, value: object) -> str:
     return f"leave {key} out" if value in (None, "") else f"add `{key}={value}`"
 
 
-def _fill(journal: Journal, source: Path) -> RecordedFailures:
+def _fill(journal: Journal, source: Path, changed: Sequence[str]) -> RecordedFailures:
     """Put the recorded replies into the journal; the script of the calls that also failed."""
     outcomes: dict[str, list[Outcome]] = {}
     ending = Ending(0)
@@ -90,12 +96,22 @@ def _fill(journal: Journal, source: Path) -> RecordedFailures:
                 outcomes[call.key] += [call.reply] if call.reply else []
             elif call.reply is not None:
                 journal.remember_call(call.key, call.reply)
-    return RecordedFailures(str(source), outcomes, _hint(ending))
+    return RecordedFailures(str(source), outcomes, _hint(ending, changed), _changes(changed))
 
 
-def _hint(ending: Ending) -> str:
+def _changes(changed: Sequence[str]) -> str:
+    """The changed settings in a clause, the first three; empty where none did."""
+    if not changed:
+        return ""
+    others = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+    return f", and settings changed since: {'; '.join(changed[:_NAMED])}{others}"
+
+
+def _hint(ending: Ending, changed: Sequence[str]) -> str:
     """Why a call may be missing, the likeliest reason first."""
-    changed = "a prompt, the skill, the data or a setting changed since: record it again"
+    why = "a prompt, the skill, the data or a setting changed since: record it again"
+    if changed:
+        why = "give the settings their recorded values, or record it again"
     if ending.ended_early:
-        return f"the recorded run ended early ({ending.ended_early}), or {changed}"
-    return changed
+        return f"the recorded run ended early ({ending.ended_early}), or {why}"
+    return why

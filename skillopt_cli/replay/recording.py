@@ -55,12 +55,15 @@ class Header:
         skillopt: the version that wrote it.
         benchmark: name and version.
         steering: what a person said while it was recorded that can alter a text.
+        settings: those of the run that can alter a text or a score, by dotted key, without those of
+            its models; nothing in a recording of an earlier version.
     """
 
     skillopt: str
     benchmark: str
     roles: Mapping[Role, RecordedRole]
     steering: tuple[HintGiven | EditVetoed, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

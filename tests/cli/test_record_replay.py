@@ -246,6 +246,27 @@ def test_a_call_that_is_not_recorded_ends_the_run(role: str, no_network: None) -
     assert (failed["error"], failed["exit_code"]) == ("NotRecorded", 4)
 
 
+def test_settings_that_changed_are_named_with_both_values() -> None:
+    train(*SMALLEST, "--record", FILE)
+    replay = ("train", "searchqa", *SMALLEST, "--replay", FILE)
+    ended = refused(4, *replay, "--epochs", "3")
+    assert ended.error.endswith(
+        f"{FILE} does not hold, and settings changed since: train.num_epochs: 1 -> 3"
+    )
+    assert ended.hint == "hint: give the settings their recorded values, or record it again"
+    many = ("--epochs", "3", "--batch-size", "2", "--seed", "9", "--set", "train.train_size=0")
+    named = refused(4, *replay, *many).error.partition("settings changed since: ")[2]
+    assert named == (
+        "train.batch_size: 4 -> 2; train.num_epochs: 1 -> 3; train.seed: 42 -> 9 and 1 more"
+    )
+    # What asks for nothing else is replayed, and so is a recording that holds no settings.
+    train(*SMALLEST, "--replay", FILE, "--set", "evaluation.min_coverage=0.8", run_id="b")
+    first, *others = lines()
+    del first["settings"]
+    rewrite([first, *others])
+    assert refused(4, *replay, "--epochs", "3").error.endswith(f"{FILE} does not hold")
+
+
 def test_another_prompt_is_told_by_role_and_stage() -> None:
     train(*SMALLEST, "--record", FILE)
     skill = Path("mine.md")

@@ -100,11 +100,13 @@ class RecordedFailures:
         source: the recording, for people.
         outcomes: by journal key, the failures of a call, then its reply if it has one.
         hint: why a call may be missing.
+        changes: the settings that changed since, as a clause; empty for none.
     """
 
     source: str
     outcomes: Mapping[str, list[Outcome]] = field(default_factory=dict)
     hint: str = ""
+    changes: str = ""
 
 
 class Replayed:
@@ -135,7 +137,7 @@ class Replayed:
         if not outcomes:
             raise NotRecorded(
                 f"the {self._role} was asked something in stage `{request.stage}` that"
-                f" {self._recorded.source} does not hold",
+                f" {self._recorded.source} does not hold{self._recorded.changes}",
                 self._recorded.hint,
             )
         # The last one stays: a request that kept failing would fail again.
