@@ -208,10 +208,10 @@ def _round(
             return view.noted(event.step, merged=before + event.edits)
         case ev.EditsChosen():
             choices = earlier.choices if earlier else ()
-            return view.noted(event.step, choices=(*choices, event), tries={})
+            return view.noted(event.step, choices=(*choices, event))
         case ev.EditsVerified():
             known = earlier.verified if earlier else ()
-            return view.noted(event.step, verified=(*known, event), tries={})
+            return view.noted(event.step, verified=(*known, event))
         case ev.PatchesProposed():
             if earlier and (known_patches := earlier.proposed):
                 event = replace(

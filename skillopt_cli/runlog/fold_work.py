@@ -32,6 +32,7 @@ def _open_stage(view: RunView, event: ev.StageStarted) -> RunView:
     if event.stage in IN_ROUNDS:
         stage = changed(stage, round=round_of(view, event))
         if (step := view.step_at(event.step)) is not None:
+            stage = changed(stage, before=step.tried.get(event.stage, 0))
             view = view.noted(event.step, tries={**step.tries, event.stage: stage.round})
     return changed(
         view,
@@ -50,7 +51,7 @@ def _open_stage(view: RunView, event: ev.StageStarted) -> RunView:
 
 
 def round_of(view: RunView, event: ev.StageStarted) -> int:
-    """Which round of verification or check begins, from 1."""
+    """Which round of the step's verification or check begins, from 1."""
     step = view.step_at(event.step)
     return 1 + (step.tries.get(event.stage, 0) if step else 0)
 
@@ -62,6 +63,8 @@ def _close_stage(view: RunView, event: ev.StageFinished) -> RunView:
             view = _timed(changed(view, waves=(*view.waves, *_wave(view, stage))), stage)
             if stage.stage == "measure":
                 view = _measured(view, stage)
+            if stage.open_ended and (step := view.step_at(stage.step)) is not None:
+                view = view.noted(stage.step, tried={**step.tried, stage.stage: stage.so_far[0]})
     stages = tuple(s for s in view.stages if s.key != key)
     return changed(view, stages=stages, rounds=closed(view.rounds, event))
 

@@ -78,7 +78,8 @@ class StageView:
         recalled: attempts among them that the journal had: they took no time.
         calls: model calls paid for under this stage's name.
         moved: when the last attempt ended.
-        round: how often the stage began, where it begins several times for one purpose; else 0.
+        round: how often the stage began in its step, where it does so several times; else 0.
+        before: attempts of its earlier rounds.
     """
 
     step: int
@@ -95,6 +96,7 @@ class StageView:
     moved: float = 0.0
     error: str = ""
     round: int = 0
+    before: int = 0
 
     @property
     def key(self) -> StageKey:
@@ -110,6 +112,11 @@ class StageView:
     def open_ended(self) -> bool:
         """Whether more rounds may follow, so that nobody knows how much work is left."""
         return self.stage in IN_ROUNDS
+
+    @property
+    def so_far(self) -> tuple[int, int]:
+        """Attempts that ended, and those that were begun or are to begin, of all rounds so far."""
+        return self.before + self.done, self.before + self.total
 
     def left(self, now: float) -> float | None:
         """Seconds until the stage ends, None until a first wave of workers is back.
@@ -198,7 +205,8 @@ class StepView:
         choices: the edits chosen, with those that fell to the budget, one per round.
         verified: the trials of the chosen edits, one per round; empty where none are made.
         checked: the trial of the kept edits on solved tasks.
-        tries: how often verification or check began, for the edits or texts at hand, by stage.
+        tries: how often verification and check began, by stage.
+        tried: attempts of the rounds of each that ended.
         measured: attempts on the selection split, those in flight when the verdict was settled
             included.
         recalled: those of them that the journal had.
@@ -223,6 +231,7 @@ class StepView:
     verified: tuple[EditsVerified, ...] = ()
     checked: PassingChecked | None = None
     tries: Mapping[StageName, int] = field(default_factory=dict)
+    tried: Mapping[StageName, int] = field(default_factory=dict)
     appendix: AppendixWritten | None = None
     candidate: CandidateMade | None = None
     skipped: str | None = None

@@ -188,12 +188,13 @@ def _stage_lines(view: RunView, event: ev.StageStarted) -> Lines:
 
 
 def _verified_now(view: RunView, event: ev.StageStarted) -> str:
-    """Which edits are tried on failed tasks, and how often that began."""
+    """Which edits are tried on failed tasks, and how often the step began that."""
     step = view.step_at(event.step)
     if step is not None and step.verifies_again:
-        return "what still fails, with the edits kept, "
-    edits = count(len(step.choices[-1].chosen), "edit") if step and step.choices else "edits"
-    return f"{edits}, round {round_of(view, event)}, "
+        tried = "what still fails, with the edits kept"
+    else:
+        tried = count(len(step.choices[-1].chosen), "edit") if step and step.choices else "edits"
+    return f"{tried}, round {round_of(view, event)}, "
 
 
 def _skill(label: str) -> str:

@@ -53,10 +53,13 @@ def _stage_title(view: RunView, stage: StageView) -> Text:
 def _stage_state(
     view: RunView, stage: StageView, now: float
 ) -> tuple[RenderableType, RenderableType]:
-    """How far a stage is: a bar where its units are attempts, calls where they are not."""
+    """How far a stage is: a bar of attempts where all are known, else what was done so far."""
     if not stage.attempts:
         return "", Text(f"{count(stage.calls, 'call')}, {stage.workers} at once", style="dim")
+    if stage.open_ended:
+        # A bar would run back with each round.
+        done, begun = stage.so_far
+        return "", Text(f"{done} of {count(begun, 'attempt')}")
     total = max(1, stage.total)
     bar = ProgressBar(total=total, completed=min(stage.done, total))
-    left = "" if stage.open_ended else f"  {left_words(view, stage.left(now))}"
-    return bar, Text(f"{stage.done}/{stage.total}{left}")
+    return bar, Text(f"{stage.done}/{stage.total}  {left_words(view, stage.left(now))}")

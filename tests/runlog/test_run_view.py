@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
@@ -192,6 +193,21 @@ def test_every_attempt_of_a_verified_run_counts_for_a_stage() -> None:
             ended += event.stage in ("verify", "check")
         view = fold([fact], view)
     assert ended > 5
+
+
+def test_the_rounds_of_a_stage_and_their_attempts_only_grow_within_a_step() -> None:
+    view, shown = RunView(), dict[tuple[int, str], list[tuple[int, int, int]]]()
+    for number, line in enumerate(GOLDEN.read_text(encoding="utf-8").splitlines(), 1):
+        view = fold([read_fact(GOLDEN, f"line {number}", line.encode())], view)
+        for stage in view.stages:
+            if stage.open_ended:
+                place = shown.setdefault((stage.step, stage.stage), [])
+                place.append((stage.round, *stage.so_far))
+    assert max(place[-1][0] for place in shown.values()) > 2
+    for place in shown.values():
+        for before, after in pairwise(place):
+            assert all(one <= other for one, other in zip(before, after, strict=True))
+            assert after[0] - before[0] <= 1
 
 
 def test_the_edits_chosen_are_those_of_all_rounds() -> None:

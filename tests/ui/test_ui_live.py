@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from facts import (
     accepted_step,
+    attempts,
     begun,
     one_of_each,
     opening,
@@ -89,6 +90,19 @@ def test_golden_panels(width: int) -> None:
         view = fold(stamp(states()[name]))
         parts.append(f"# final {name}\n{drawn(FinalPanel(view), console(width))}")
     assert_golden(f"panels_{width}.txt", "\n".join(parts))
+
+
+def test_rounds_of_verification_count_on_and_have_no_bar_to_run_back() -> None:
+    begins = ev.StepStarted(1, 1, 1, 8, 8.0, 8, "cosine")
+    first = [ev.StageStarted(1, "verify", 4, 1), *attempts(1, "verify", 4, wins=1)]
+    second = [ev.StageStarted(1, "verify", 6, 1), *attempts(1, "verify", 2, wins=1)]
+    ended = ev.StageFinished(1, "verify")
+    edits = ev.EditsChosen(1, (Edit("append", "a"),), ())
+    facts = [*opening(), begins, edits, *first, ended, ev.EditsVerified(1, 1, (), 0)]
+    view = fold(stamp([*facts, *second]))
+    shown = drawn(RunPanel(view, view.time), console(80))
+    (row,) = (line for line in shown.splitlines() if "verify" in line)
+    assert row.strip("│ ").split() == ["1/3", "verify", "2", "6", "of", "10", "attempts"]
 
 
 @pytest.mark.parametrize("width", [60, 61, 79, 100, 200])

@@ -149,8 +149,8 @@ def test_each_round_of_verification_and_check_has_a_line() -> None:
     assert [line.removeprefix("[Step 1/3] ") for line in lines] == [
         "Verify: 3 edits, round 1, 6 items, 4 workers...",
         "Verify: 3 edits, round 2, 6 items, 4 workers...",
-        "Verify: what still fails, with the edits kept, 6 items, 4 workers...",
-        "Verify: 1 edit, round 1, 6 items, 4 workers...",
+        "Verify: what still fails, with the edits kept, round 3, 6 items, 4 workers...",
+        "Verify: 1 edit, round 4, 6 items, 4 workers...",
         "Check: round 1, 1 item, 1 worker...",
         "Check: round 2, 2 items, 1 worker...",
     ]

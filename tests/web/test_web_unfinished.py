@@ -159,7 +159,9 @@ def test_rounds_of_verification_show_no_time_left(tmp_path: Path) -> None:
     with lock_run(outputs / "searchqa/broken off"), client(outputs) as asking:
         page = asking.get(RUN).text
     stage = [text_of(p) for p in parsed(page).iter("p") if p.get("class") == "stage"][1]
-    assert "verify, round 2" in stage and "2 of 4" in stage
+    # No bar, which would run back with each round: the attempts of all rounds are counted on.
+    assert "verify, round 2" in stage and "6 of 8" in stage
+    assert page.count("<progress ") == 1
     assert "left" not in stage
     baseline = [ev.StageStarted(0, "measure", 20, 1), *attempts(0, "measure", 2, wins=1)]
     outputs = outputs_with(tmp_path / "b", [begun(), *baseline])

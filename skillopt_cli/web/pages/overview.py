@@ -192,12 +192,14 @@ def _stages(view: RunView) -> Iterator[dict[str, Any]]:
     now = time.time()
     for stage in view.stages:
         left = stage.left(now)
+        done, total = stage.so_far
         yield {
             "title": plain_words(stage.stage)
             + (f" ({stage.label})" if stage.label else "")
             + (f", round {stage.round}" if stage.round else ""),
-            "done": stage.done if stage.attempts else None,
-            "total": stage.total,
+            "done": done if stage.attempts else None,
+            "total": total,
+            "bar": not stage.open_ended,
             "broken": stage.broken,
             "left": "" if left is None else f"about {duration(left)} left",
         }
