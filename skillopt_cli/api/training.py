@@ -11,11 +11,12 @@ from skillopt_cli.api.calls import Observer, blocking, execute, overrides
 from skillopt_cli.api.planned import measure_plan
 from skillopt_cli.api.result import RunResult, load_run
 from skillopt_cli.compose.eval_plan import read_plan
-from skillopt_cli.compose.fingerprint import check_config_drift
+from skillopt_cli.compose.fingerprint import check_given
 from skillopt_cli.compose.request import run_request
 from skillopt_cli.compose.run_folder import find_run, new_folder
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.events import Role
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.store.layout import CONFIG, EVAL_PLAN
 
@@ -77,7 +78,8 @@ async def resume_async(
 ) -> RunResult:
     """Continue a run where it stopped and return its result, as `skillopt resume` does.
 
-    A finished run is returned as it is. An evaluation can be resumed if it compares arms or prunes.
+    A finished run is returned as it is, which needs no key, data or model. An evaluation can be
+    resumed if it compares arms or prunes.
 
     Args:
         run: the run folder, or a run id below `out_root`.
@@ -95,11 +97,12 @@ async def resume_async(
     planned = (folder / EVAL_PLAN).is_file() and (folder / CONFIG).is_file()
     if earlier.is_evaluation and not planned:
         raise UsageError(f"{folder} is an evaluation, which cannot be resumed", "evaluate again")
-    roles = ("target",) if planned else made.roles
+    done = earlier.finished and not allow_drift and not (planned and earlier.evaluation is None)
+    roles: tuple[Role, ...] = () if done else ("target",) if planned else made.roles
     made = replace(made, config=folder / CONFIG, roles=roles, run_folder=folder)
     request = run_request(made, read_environment(), resumed=True)
-    if earlier.finished and not allow_drift and not (planned and earlier.evaluation is None):
-        check_config_drift(folder, request.config)
+    if done:
+        check_given(folder, request.config, request.sources)
         return earlier
     request = replace(request, allow_drift=allow_drift)
     if planned:

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from skillopt_cli.api.planned import compared, planned
-from skillopt_cli.cli.execute import execute, warn_of_long_skills
+from skillopt_cli.cli.execute import execute, nothing_to_do, warn_of_long_skills
 from skillopt_cli.cli.output import show, show_json
 from skillopt_cli.cli.prune import run_prune, show_prune
 from skillopt_cli.compose.benchmark import open_benchmark
@@ -64,7 +64,7 @@ def resume_evaluation(folder: Path, request: RunRequest, *, json: bool) -> None:
     plan, view = read_plan(folder), RunLog(folder).read().view
     finished = isinstance(view.ending, RunFinished) and (folder / EVALUATION).exists()
     if finished:
-        typer.echo(f"{folder} is finished: nothing to do", err=True)
+        nothing_to_do(folder, planned(request, plan))
     if plan.pruned and finished and view.pruned is not None:
         show_prune(folder, view.pruned, plan, json=json)
     elif plan.pruned:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import typer
 
+from skillopt_cli.compose.build import open_session
 from skillopt_cli.compose.execution import OpenRun, open_run
 from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.own_tasks import inferred_line
@@ -77,6 +78,18 @@ def execute(
     if started is not None and (note := simulated_note(started)):
         _notify(f"Note: {note}")
     return result, run.summary
+
+
+def nothing_to_do(folder: Path, request: RunRequest) -> None:
+    """Print that a run is finished; its calls are recorded from its journal if that is asked for.
+
+    Raises:
+        SkillOptError: as `open_session` does; no model is called, and no key needed.
+    """
+    _notify(f"{folder} is finished: nothing to do")
+    if request.record is not None:
+        with open_session(folder, replace(request, calls=False)):
+            _notify(f"{request.record} is written from its journal")
 
 
 async def _stopped_by_signals(run: OpenRun, work: Callable[[Session], Awaitable[T]]) -> T:

@@ -8,13 +8,12 @@ from typing import Annotated
 
 import typer
 
-from skillopt_cli.cli.execute import execute
+from skillopt_cli.cli.execute import execute, nothing_to_do
 from skillopt_cli.cli.options import AllowDrift, JsonLinesOption, RecordOption, ReplayOption
 from skillopt_cli.cli.output import show_json
 from skillopt_cli.cli.run_flags import EVERY, FILES, with_run_flags
 from skillopt_cli.cli.train import print_plan, show_result
-from skillopt_cli.compose.build import open_session
-from skillopt_cli.compose.fingerprint import check_config_drift
+from skillopt_cli.compose.fingerprint import check_given
 from skillopt_cli.compose.request import run_request
 from skillopt_cli.compose.run_folder import find_run
 from skillopt_cli.compose.settings import Overrides
@@ -26,7 +25,7 @@ from skillopt_cli.engine.session import train_session
 from skillopt_cli.planning.planner import Progress
 from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.runlog.summary import summarise
-from skillopt_cli.store.layout import CONFIG, EVAL_PLAN
+from skillopt_cli.store.layout import CONFIG, EVAL_PLAN, EVALUATION
 
 
 @with_run_flags(*(flag for flag in EVERY if flag not in FILES))
@@ -62,21 +61,22 @@ def resume(
 
         resume_targets(folder, overrides, json=json)
         return
-    roles: tuple[Role, ...] = ("target",) if planned else overrides.roles
+    measured = not planned or (folder / EVALUATION).is_file()
+    done = isinstance(view.ending, RunFinished) and measured and not allow_drift
+    # What has nothing to do needs no model.
+    roles: tuple[Role, ...] = () if done else ("target",) if planned else overrides.roles
     overrides = replace(overrides, config=folder / CONFIG, roles=roles)
     request = run_request(overrides, read_environment(), record, replay, resumed=True)
     request = replace(request, allow_drift=allow_drift, log=log)
+    if done:
+        check_given(folder, request.config, request.sources)
     if planned:
         from skillopt_cli.cli.arms import resume_evaluation
 
         resume_evaluation(folder, request, json=json)
         return
-    if isinstance(view.ending, RunFinished) and not allow_drift:
-        check_config_drift(folder, request.config)
-        typer.echo(f"{folder} is finished: nothing to do", err=True)
-        if record is not None:
-            with open_session(folder, request):
-                typer.echo(f"{record} is written from its journal", err=True)
+    if done and isinstance(view.ending, RunFinished):
+        nothing_to_do(folder, request)
         code, summary = view.ending.exit_code, summarise(view)
         if json:
             show_json({"summary": summary})

@@ -20,7 +20,6 @@ from skillopt_cli.compose.benchmark import (
     open_benchmark,
     splits_in_use,
 )
-from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.executors import ExecutorContext, clear_leftovers, open_executors
 from skillopt_cli.compose.fingerprint import record_fingerprint, record_sources
 from skillopt_cli.compose.prompts import run_prompts
@@ -281,13 +280,9 @@ def _data_warnings(benchmark: Benchmark) -> Iterator[Degraded]:
         yield Degraded("data", f"{warning}; `skillopt data check` says more")
 
 
-def _roles(base: SessionBase) -> tuple[Role, ...]:
-    return roles_of(base.config, training=base.request.training)
-
-
 def _open_executors(base: SessionBase) -> tuple[dict[Role, Executor], tuple[Degraded, ...]]:
     """Where the programs of each role run; in a replay only the target starts any."""
-    roles = _roles(base) if base.request.replay is None else ("target",)
+    roles = base.request.roles if base.request.replay is None else ("target",)
     context = ExecutorContext(base.folder, base.workspaces, base.request.environment, base.hide)
     return open_executors(base.config, context, players_of(base.config, roles))
 
@@ -309,10 +304,11 @@ def _open_models(
         executors,
         recorder.recorded if recorder else None,
         base.past.refused,
+        base.request.calls,
     )
     if base.request.replay is None:
-        return open_models(base.config, context, _roles(base))
-    return open_replay(base.config, context, base.request.replay, base.journal, _roles(base))
+        return open_models(base.config, context, base.request.roles)
+    return open_replay(base.config, context, base.request.replay, base.journal, base.request.roles)
 
 
 def _open_cluster(base: SessionBase, benchmark: Benchmark, models: Models) -> AttemptRunner | None:

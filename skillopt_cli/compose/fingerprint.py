@@ -250,8 +250,13 @@ def _default(key: str) -> Any:
     return None if found is None else to_jsonable_python(found.info.default)
 
 
-def check_config_drift(folder: Path, config: RunConfig) -> None:
-    """Refuse settings, or a seed skill, other than those that a finished run recorded.
+def check_given(folder: Path, config: RunConfig, sources: Mapping[str, str]) -> None:
+    """Refuse settings, or a seed skill, that are given to a finished run and are not its own.
+
+    Nothing else is compared: such a run has nothing to do with the files that it used.
+
+    Args:
+        sources: where the settings come from, by dotted key.
 
     Raises:
         DriftRefused: one changed.
@@ -260,7 +265,7 @@ def check_config_drift(folder: Path, config: RunConfig) -> None:
     old = read_manifest(folder / MANIFEST)
     changes = config_drift(old, binding(config))
     named = config.env.skill_init
-    if named and Path(named).exists():
+    if sources.get("env.skill_init") != CONFIG and named and Path(named).exists():
         seed = seed_skill(config.env, "")
         if seed.digest != old["seed_skill"]:
             changes.append(_another("seed_skill", old, {"files": file_digests(config, seed)}))

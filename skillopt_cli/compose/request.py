@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from skillopt_cli import __version__
+from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.fingerprint import begun_by
 from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.compose.trust import require_consent
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Resolved, Strength, leaf_layer
 from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.events import Role
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import TaskSet
 from skillopt_cli.engine.bus import Subscriber
@@ -40,6 +42,7 @@ class RunRequest:
         allow_drift: go on although conditions changed.
         record: where to write the calls that were used, when the run ends.
         replay: the recording to answer every call from, in the place of models.
+        calls: whether models are called; where they are not, no key is needed.
         benchmark: the configured one, where it is open already.
         log: of the run folder, where it was read already; it takes in the facts of the session.
         clock: Unix time in seconds.
@@ -58,6 +61,7 @@ class RunRequest:
     allow_drift: bool = False
     record: Path | None = None
     replay: Path | None = None
+    calls: bool = True
     benchmark: Benchmark | None = None
     log: RunLog | None = None
     clock: Callable[[], float] = time.time
@@ -66,6 +70,11 @@ class RunRequest:
     def training(self) -> bool:
         """Whether a skill is trained, rather than evaluated."""
         return self.measured is None
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The roles that are asked."""
+        return roles_of(self.config, training=self.training)
 
     @property
     def skill_path(self) -> Path:

@@ -45,6 +45,8 @@ from skillopt_cli.stages import WITH_MODEL, Variants
 
 DEFAULT_TIMEOUT = 120.0
 DEFAULT_MAX_TOKENS = 16384
+_NO_KEY = SecretStr("none")
+"""The key of a model that is not called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ class ModelContext:
         executors: where the programs run that play a role; of such roles only.
         recorded: collects the journaled calls that are used; None without a recording.
         refused: parameters that models were found to reject.
+        calls: whether the models are called; where they are not, a key may be missing.
     """
 
     environment: Mapping[str, str]
@@ -190,6 +193,7 @@ class ModelContext:
     executors: Mapping[Role, Executor] = field(default_factory=dict)
     recorded: RecordedCalls | None = None
     refused: Sequence[ParameterRefused] = ()
+    calls: bool = True
 
     def asked(self, spec: BackendSpec, chat: ChatBackend, settings: RoleSettings) -> ChatBackend:
         """What is called in a role: the model itself, or the program that has it.
@@ -219,7 +223,7 @@ def open_models(config: RunConfig, context: ModelContext, roles: Iterable[Role])
     checks: dict[Role, ChatBackend] = {}
     settings: dict[Role, RoleSettings] = {}
     for role, spec in players.items():
-        found = role_settings(config, role, context.environment, secrets=context.secrets)
+        found = _opening(config, role, context)
         found = settings[role] = _negotiating(found, context.refused, context.budget.emit)
         if spec.open is None:
             continue
@@ -232,6 +236,18 @@ def open_models(config: RunConfig, context: ModelContext, roles: Iterable[Role])
         live[role] = context.asked(spec, stack(backend, policy, shared), found)
         checks[role] = context.asked(spec, stack(backend, few, shared), found)
     return _models(players, settings, context, live, checks)
+
+
+def _opening(config: RunConfig, role: Role, context: ModelContext) -> RoleSettings:
+    """The settings that a role's model is opened with.
+
+    Raises:
+        ConfigError: it is to be called, and the variable that should hold its key is not set.
+    """
+    secrets, needs_key = context.secrets, context.calls
+    found = role_settings(config, role, context.environment, needs_key=needs_key, secrets=secrets)
+    # Clients refuse to be made without a key.
+    return found if needs_key or found.api_key else replace(found, api_key=_NO_KEY)
 
 
 def replayed_models(

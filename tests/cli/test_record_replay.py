@@ -404,6 +404,35 @@ def test_a_finished_run_is_recorded_from_its_journal() -> None:
     same(folder, train(*TINY, "--replay", FILE, run_id="b"))
 
 
+def test_a_finished_run_is_recorded_without_its_key(server: ModelServer) -> None:
+    key = {"OPENAI_API_KEY": CANARY}
+    remote = (*REMOTE, "--set", f"model.base_url={server.url}")
+    folder = train(*SMALLEST, *remote, **key)
+    asked = len(server.requests())
+    ended = skillopt("resume", folder, "--record", FILE)
+    assert ended.code == 0, ended.err
+    assert f"{FILE} is written from its journal" in ended.err
+    assert len(server.requests()) == asked
+    again = skillopt("resume", folder, "--record", "keyed.jsonl", **key)
+    assert again.code == 0, again.err
+    assert FILE.read_bytes() == Path("keyed.jsonl").read_bytes()
+    same(folder, train(*SMALLEST, *remote, "--replay", FILE, run_id="b"))
+
+
+def test_a_finished_evaluation_is_recorded_without_its_key(server: ModelServer) -> None:
+    key = {"OPENAI_API_KEY": CANARY}
+    remote = ("--set", "model.backend=openai_compatible", "--target-model", "m",
+              "--set", f"model.base_url={server.url}", *SMALLEST)  # fmt: skip
+    ended = skillopt("eval", "searchqa", *remote, "--arms", "none,seed", "--run-id", "e", **key)
+    assert ended.code == 0, ended.err
+    asked = len(server.requests())
+    recorded = skillopt("resume", "e", "--record", FILE)
+    assert recorded.code == 0, recorded.err
+    assert recorded.out == ended.out and len(server.requests()) == asked
+    replayed = ("--arms", "none,seed", "--run-id", "f", "--replay", FILE)
+    assert skillopt("eval", "searchqa", *remote, *replayed).code == 0
+
+
 def test_a_past_with_a_shared_cache_is_not_recorded() -> None:
     folder = train(*SMALLEST, "--set", "run.cache_dir=cache")
     ended = refused(2, "resume", folder, "--record", FILE)

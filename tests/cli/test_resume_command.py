@@ -17,9 +17,13 @@ from command_line import (
     refused,
     skillopt,
     train,
+    unfinish,
 )
 
+from skillopt_cli import resume
+from skillopt_cli.core.errors import DriftRefused
 from skillopt_cli.store.lock import lock_run
+from skillopt_cli.testing import ModelServer
 
 
 def test_a_finished_run_makes_no_call_and_says_its_result_again() -> None:
@@ -32,6 +36,35 @@ def test_a_finished_run_makes_no_call_and_says_its_result_again() -> None:
         assert ended.out.startswith(f"best skill: {folder}")
     assert (folder / "events.jsonl").read_bytes() == before
     assert skillopt("resume", folder, "--json").json["summary"]["run_id"] == "a"
+
+
+def test_a_finished_run_needs_neither_key_nor_data_nor_model_to_say_so(server: ModelServer) -> None:
+    assert skillopt("data", "sample", "searchqa", "--out", "d").code == 0
+    Path("seed.md").write_text("# Seed\n\nAnswer.\n", encoding="utf-8")
+    key = {"OPENAI_API_KEY": "sk-none"}
+    given = (
+        *(*SMALLEST, "--split-dir", "d", "--set", "model.backend=openai_compatible"),
+        *("--target-model", "m", "--set", f"model.base_url={server.url}"),
+    )
+    folder = train(*given, "--optimizer-model", "m", "--skill-init", "seed.md", **key)
+    arms = ("--skill", "seed.md", "--arms", "none,skill", "--run-id", "e")
+    evaluated = skillopt("eval", "searchqa", *given, *arms, **key)
+    assert evaluated.code == 0, evaluated.err
+    server.reset()
+    shutil.rmtree("d")
+    Path("seed.md").write_text("# Another\n\nAnswer well.\n", encoding="utf-8")
+    for name in ("a", "e"):
+        ended = skillopt("resume", name)
+        assert ended.code == 0
+        assert ended.err == f"outputs/searchqa/{name} is finished: nothing to do\n"
+        assert resume(name).finished
+        refusal = refused(2, "resume", name, "--target-model", "n")
+        assert 'model.target.name: "m" -> "n"' in refusal.err
+        with pytest.raises(DriftRefused, match=r"model\.target\.name"):
+            resume(name, target_model="n")
+    assert server.requests() == []
+    unfinish(folder)
+    assert "does not exist" in refused(3, "resume", "a", **key).error
 
 
 def test_settings_that_an_earlier_version_did_not_know_are_those_it_trained_with() -> None:
@@ -108,9 +141,7 @@ def test_changed_tasks_are_refused() -> None:
     data = skillopt("data", "sample", "searchqa", "--out", "d")
     assert data.code == 0
     folder = train(*SMALLEST, "--split-dir", "d")
-    # A run that has not finished, as a kill leaves it.
-    lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (folder / "events.jsonl").write_text("".join(lines[:-1]), encoding="utf-8")
+    unfinish(folder)
     (path,) = Path("d/test").iterdir()
     text = path.read_text(encoding="utf-8")
     question = json.loads(text.splitlines()[0])["question"] if text[0] == "{" else None
@@ -129,8 +160,7 @@ def test_where_the_data_lies_does_not_matter() -> None:
 
 def test_a_folder_in_use_names_the_process_and_is_left_alone() -> None:
     folder = finished_run(*SMALLEST)
-    lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (folder / "events.jsonl").write_text("".join(lines[:-1]), encoding="utf-8")
+    unfinish(folder)
     (folder / "summary.json").unlink()
     with lock_run(folder):
         ended = refused(2, "resume", folder)
