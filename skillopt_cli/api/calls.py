@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from skillopt_cli.compose.execution import open_run
+from skillopt_cli.compose.flags import check_named_once
 from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config.declarations import own_flags, own_task_flags
-from skillopt_cli.config.layers import suggestion
+from skillopt_cli.config.layers import Layer, Strength, leaf_layer, suggestion
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import Stamped
 from skillopt_cli.engine.bus import Subscriber
@@ -43,8 +44,9 @@ def overrides(
 
     Raises:
         UsageError: there is no such flag.
+        ConfigError: a setting has one value by its flag and another in `settings`.
     """
-    given: dict[str, object] = {"run.display": "none"}
+    given: dict[str, object] = {}
     keys = {flag: found.key for flag, found in own_flags().items()}
     keys |= {flag: found.declared.key for flag, found in own_task_flags().items()}
     keys = {flag.removeprefix("--").replace("-", "_"): key for flag, key in keys.items()}
@@ -55,12 +57,22 @@ def overrides(
                 suggestion(name, sorted(keys), "other settings go into `settings={key: value}`"),
             )
         given[keys[name]] = value
+    others = {key: value for key, value in (settings or {}).items() if value not in (None, "")}
+    check_named_once(
+        (_layer(name, keys[name], value) for name, value in flags.items()),
+        (_layer("settings", key, value) for key, value in others.items()),
+    )
     return Overrides(
         benchmark=benchmark or "",
         preset=preset,
         config=Path(config) if config is not None else None,
-        flags={**given, **(settings or {})},
+        flags={"run.display": "none", **given, **others},
     )
+
+
+def _layer(source: str, key: str, value: object) -> Layer:
+    written = str(value) if isinstance(value, Path) else value
+    return leaf_layer(source, key, written, Strength.FLAG)
 
 
 async def execute(

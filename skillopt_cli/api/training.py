@@ -41,7 +41,8 @@ async def train_async(
         benchmark: its name; None takes it from `config`.
         config: a YAML file.
         preset: a named preset, such as "tiny".
-        settings: by dotted key: `{"train.batch_size": 20}`. The strongest layer.
+        settings: by dotted key: `{"train.batch_size": 20}`. As strong as `flags`: a key that has
+            another value in each is refused.
         run_id: the name of the run folder; the local time unless given.
         trust: agree to the programs and keys that `config` and `.env` ask for, as `--trust` does.
         on_event: receives every fact of the run as it happens. It cannot stop the run: one that

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from skillopt_cli.config.declarations import flag_of, own_flags, own_task_flags
-from skillopt_cli.config.layers import Layer, Strength, leaf_layer
+from skillopt_cli.config.layers import Layer, Strength, flatten, leaf_layer
+from skillopt_cli.core.errors import ConfigError
 
 _OTHERS = {"preset": "--preset", "run_id": "--run-id"}
 _ASSIGNED = re.compile(r"`([a-z_]+(?:\.[a-z0-9_]+)*)=([^`]*)`")
@@ -20,6 +21,25 @@ def flag_layers(flags: Mapping[str, object]) -> Iterator[Layer]:
         if value is not None:
             source = f"flag {flag_of(key) or key}"
             yield leaf_layer(source, key, value, Strength.FLAG)
+
+
+def check_named_once(flags: Iterable[Layer], assigned: Iterable[Layer]) -> None:
+    """Refuse a setting with one value by its own flag and another by a general one.
+
+    Raises:
+        ConfigError: two values differ; one that is unset is none.
+    """
+    given = {key: (layer.source, value) for layer in flags for key, value in flatten(layer.values)}
+    for layer in assigned:
+        for key, value in flatten(layer.values):
+            source, other = given.get(key, ("", value))
+            if value != other and not any(one is None or one == "" for one in (value, other)):
+                first = source.removeprefix("flag ")
+                second = layer.source.removeprefix("flag ")
+                raise ConfigError(
+                    f"`{key}` is given twice, as {other!r} by {first} and as {value!r} by {second}",
+                    "leave one of the two out",
+                )
 
 
 def in_shell(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from skillopt_cli.compose.endpoints import (
     playing,
     provider_layers,
 )
-from skillopt_cli.compose.flags import flag_layers
+from skillopt_cli.compose.flags import check_named_once, flag_layers
 from skillopt_cli.compose.own_tasks import argument_layers, inferred_layers
 from skillopt_cli.compose.privilege import Privilege
 from skillopt_cli.compose.script_paths import with_script_paths
@@ -31,7 +31,6 @@ from skillopt_cli.config.layers import (
     assignment_layers,
     environment_layers,
     explained,
-    flatten,
     resolve,
     suggestion,
 )
@@ -129,7 +128,9 @@ def settle(overrides: Overrides, environment: Mapping[str, str]) -> Resolved:
     specs = playing(draft, roles)
     # Before the others, so that a flag for one role wins over one for all that a backend plays.
     for_roles = [*backend_flag_layers(overrides.backend_flags, specs)]
-    _check_named_once([*flag_layers(overrides.flags), *for_roles], overrides.assignments)
+    check_named_once(
+        [*flag_layers(overrides.flags), *for_roles], assignment_layers(overrides.assignments)
+    )
     layers = [*for_roles, *layers]
     layers += provider_layers(draft, environment, specs)
     settled = replace(with_script_paths(resolve(layers)), unused=unused)
@@ -159,25 +160,6 @@ def shown_secrets(overrides: Overrides, environment: Mapping[str, str]) -> Secre
 def _flag_layers(overrides: Overrides) -> Iterator[Layer]:
     yield from flag_layers(overrides.flags)
     yield from assignment_layers(overrides.assignments)
-
-
-def _check_named_once(flags: Iterable[Layer], assignments: Sequence[str]) -> None:
-    """Refuse a setting with one value by its own flag and another by `--set`.
-
-    Raises:
-        ConfigError: two values differ; one that is unset is none.
-    """
-    given = {key: (layer.source, value) for layer in flags for key, value in flatten(layer.values)}
-    for layer in assignment_layers(assignments):
-        for key, value in flatten(layer.values):
-            source, other = given.get(key, ("", value))
-            if value != other and not {None, ""} & {value, other}:
-                first = source.removeprefix("flag ")
-                second = layer.source.removeprefix("flag ")
-                raise ConfigError(
-                    f"`{key}` is given twice, as {other!r} by {first} and as {value!r} by {second}",
-                    "leave one of the two out",
-                )
 
 
 def _check_options(draft: Resolved) -> None:

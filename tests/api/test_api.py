@@ -133,6 +133,30 @@ def test_a_capped_training_raises_and_goes_on() -> None:
     assert resume("capped").finished
 
 
+def test_a_setting_with_two_values_in_one_call_is_refused() -> None:
+    twice = "`train.batch_size` is given twice, as 8 by batch_size and as 20 by settings"
+    for call in (train, evaluate):
+        with pytest.raises(ConfigError, match=f"^{twice}$"):
+            call(benchmark="searchqa", batch_size=8, settings={"train.batch_size": 20})
+    seed = Path("seed.md")
+    seed.write_text("# Seed\n\nAnswer.\n", encoding="utf-8")
+    # What agrees, or unsets, is no contradiction.
+    same: dict[str, object] = {
+        "train.batch_size": "4", "env.skill_init": "seed.md", "train.seed": None
+    }  # fmt: skip
+    result = train(
+        "searchqa",
+        preset="tiny",
+        run_id="a",
+        settings={**ONE_STEP, **same},
+        batch_size=4,
+        skill_init=seed,
+        seed=7,
+    )
+    config = (result.folder / "config.yaml").read_text(encoding="utf-8")
+    assert "batch_size: 4\n" in config and "seed: 7\n" in config
+
+
 def test_every_fact_is_handed_over() -> None:
     facts: list[Stamped] = []
     result = one_step("a", on_event=facts.append)
