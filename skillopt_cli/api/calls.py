@@ -85,7 +85,9 @@ async def execute(
     own = [Subscriber("on_event", on_event)] if on_event is not None else []
     log, settings = RunLog(folder).read(), request.config.run
     with (
-        open_display(log.view, settings.display, verbose=settings.verbose) as shown,
+        open_display(
+            log.view, settings.display, verbose=settings.verbose, schedule=request.schedule
+        ) as shown,
         open_run(folder, replace(request, log=log).with_observers([*own, *shown])) as run,
     ):
         return await run.perform(work)

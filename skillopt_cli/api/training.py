@@ -18,6 +18,9 @@ from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import Role
 from skillopt_cli.engine.session import train_session
+from skillopt_cli.planning.planned_request import with_plan
+from skillopt_cli.planning.planner import Progress
+from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.store.layout import CONFIG, EVAL_PLAN
 
 
@@ -59,7 +62,7 @@ async def train_async(
         BudgetExhausted: a cap was reached; `resume` goes on with a higher one.
     """
     made = replace(overrides(benchmark, config, preset, settings, flags), trust=trust)
-    request = run_request(made, read_environment())
+    request, _ = with_plan(run_request(made, read_environment()))
     with new_folder(request.config, run_id, datetime.now().astimezone()) as folder:
         await execute(folder, request, train_session, on_event)
     return load_run(folder)
@@ -109,6 +112,7 @@ async def resume_async(
     if planned:
         await measure_plan(folder, request, read_plan(folder), on_event)
         return load_run(folder)
+    request, _ = with_plan(request, Progress.of(RunLog(folder).read().view))
     await execute(folder, request, train_session, on_event)
     return load_run(folder)
 

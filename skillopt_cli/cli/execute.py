@@ -26,9 +26,7 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import Session
 from skillopt_cli.planning.call_costs import long_skill_words, skill_chars
-from skillopt_cli.runlog.remaining import Schedule
 from skillopt_cli.runlog.run_log import RunLog
-from skillopt_cli.runlog.schedule_file import write_schedule
 from skillopt_cli.runlog.text.header import simulated_note
 from skillopt_cli.ui.display import open_display
 from skillopt_cli.ui.json_lines import JsonLines
@@ -42,12 +40,8 @@ def execute(
     work: Callable[[Session], Awaitable[T]],
     *,
     as_json: bool,
-    schedule: Schedule | None = None,
 ) -> tuple[T, dict[str, Any]]:
     """Open a run on `folder`, display it and await `work`; its result, and the run's summary.
-
-    Args:
-        schedule: how long the parts of a training will take, for its display and for its page.
 
     Raises:
         SkillOptError: as `open_run` does.
@@ -61,14 +55,12 @@ def execute(
     line = inferred_line(request.config, request.sources, request.unused, cut=cut)
     if line and style != "none":
         _notify(in_shell(line))
-    verbose = request.config.run.verbose
-    with open_display(log.view, style, verbose=verbose, schedule=schedule) as observers:
+    verbose, planned = request.config.run.verbose, request.schedule
+    with open_display(log.view, style, verbose=verbose, schedule=planned) as observers:
         first = [Subscriber("json lines", lines)] if lines else []
         request = replace(request, log=log).with_observers([*first, *observers])
         try:
             with open_run(folder, request, _ignore if style == "none" else _notify) as run:
-                if schedule is not None:
-                    write_schedule(folder, schedule)
                 result = asyncio.run(_stopped_by_signals(run, work))
         finally:
             if lines is not None and run is not None and run.summary:

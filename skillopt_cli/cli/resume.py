@@ -18,7 +18,6 @@ from skillopt_cli.compose.request import run_request
 from skillopt_cli.compose.run_folder import find_run
 from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config.environment import read_environment
-from skillopt_cli.core.caps import Use
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import Role, RunFinished
 from skillopt_cli.engine.session import train_session
@@ -81,10 +80,8 @@ def resume(
         if json:
             show_json({"summary": summary})
     else:
-        used = Use(view.ledger, view.wall_time / 60)
-        progress = Progress(view.done if view.saved else None, used)
-        request, schedule = print_plan(request, progress, as_json=json)
-        code, summary = execute(folder, request, train_session, as_json=json, schedule=schedule)
+        request = print_plan(request, Progress.of(view), as_json=json)
+        code, summary = execute(folder, request, train_session, as_json=json)
     if not json:
         show_result(folder, summary)
     raise typer.Exit(code)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,17 +17,14 @@ from skillopt_cli.cli.options import (
     RunId,
 )
 from skillopt_cli.cli.run_flags import EVERY, with_run_flags
-from skillopt_cli.compose.benchmark import open_benchmark
 from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.compose.request import RunRequest, run_request
 from skillopt_cli.compose.run_folder import new_folder, vacant
 from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config.environment import read_environment
-from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.engine.session import train_session
-from skillopt_cli.planning.plan_text import short_lines
-from skillopt_cli.planning.planner import Progress, plan_run
-from skillopt_cli.runlog.remaining import Schedule
+from skillopt_cli.planning.planned_request import with_plan
+from skillopt_cli.planning.planner import Progress
 from skillopt_cli.runlog.text.format import UNKNOWN, count, out_of, pair, score
 
 
@@ -51,9 +47,9 @@ def train(
     request = run_request(overrides, read_environment(), record, replay)
     if run_id is not None:
         vacant(request.config, run_id)
-    request, schedule = print_plan(request, as_json=json)
+    request = print_plan(request, as_json=json)
     with new_folder(request.config, run_id, datetime.now().astimezone()) as folder:
-        code, summary = execute(folder, request, train_session, as_json=json, schedule=schedule)
+        code, summary = execute(folder, request, train_session, as_json=json)
     if not json:
         show_result(folder, summary)
     raise typer.Exit(code)
@@ -61,27 +57,13 @@ def train(
 
 def print_plan(
     request: RunRequest, progress: Progress | None = None, *, as_json: bool
-) -> tuple[RunRequest, Schedule | None]:
-    """Print on stderr what the training, or what is left of it, will take; nothing for a replay.
-
-    Returns the request with the benchmark that was opened for that, and how long the parts of the
-    run will take, where that could be planned.
-    """
-    if request.replay is not None or display_style(request, as_json=as_json) == "none":
-        return request, None
-    schedule = None
-    try:
-        request = replace(request, benchmark=open_benchmark(request.config))
-        made = plan_run(request, progress=progress)
-        lines, schedule = list(short_lines(made)), made.schedule
-    except SkillOptError:
-        return request, None  # the run meets the same fault and tells of it
-    # Nor does a bug, a plug-in's mostly, stop the run, which leaves a traceback in its folder.
-    except Exception as error:
-        lines = [f"Plan: none could be made ({type(error).__name__})"]
-    for line in lines:
-        typer.echo(in_shell(line), err=True)
-    return request, schedule
+) -> RunRequest:
+    """Print on stderr what the training, or what is left of it, will take; the planned request."""
+    request, lines = with_plan(request, progress)
+    if display_style(request, as_json=as_json) != "none":
+        for line in lines:
+            typer.echo(in_shell(line), err=True)
+    return request
 
 
 def show_result(folder: Path, summary: dict[str, Any]) -> None:

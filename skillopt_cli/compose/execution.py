@@ -22,6 +22,7 @@ from skillopt_cli.engine.controller import Controller
 from skillopt_cli.engine.session import Session
 from skillopt_cli.plugins import at_fault
 from skillopt_cli.runlog.run_log import RunLog
+from skillopt_cli.runlog.schedule_file import write_schedule
 from skillopt_cli.runlog.summary import summarise
 from skillopt_cli.store.atomic_files import replace_text
 from skillopt_cli.store.layout import CRASH, EVENTS
@@ -106,6 +107,8 @@ def open_run(
         log = (request.log or RunLog(folder)).read()
         request = replace(request.with_observers(trackers.observers if trackers else ()), log=log)
         with open_session(folder, request) as (session, controller):
+            if request.schedule is not None:
+                write_schedule(folder, request.schedule)
             run = OpenRun(folder, session, controller)
             try:
                 yield run

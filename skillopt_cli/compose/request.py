@@ -22,6 +22,7 @@ from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.ports import Benchmark
 from skillopt_cli.replay.recorder import check_recordings
 from skillopt_cli.replay.recording import read_header
+from skillopt_cli.runlog.remaining import Schedule
 from skillopt_cli.runlog.run_log import RunLog
 
 
@@ -44,6 +45,8 @@ class RunRequest:
         replay: the recording to answer every call from, in the place of models.
         calls: whether models are called; where they are not, no key is needed.
         benchmark: the configured one, where it is open already.
+        schedule: how long the parts of a training will take, where that was planned; it is kept in
+            the run folder.
         log: of the run folder, where it was read already; it takes in the facts of the session.
         clock: Unix time in seconds.
     """
@@ -63,6 +66,7 @@ class RunRequest:
     replay: Path | None = None
     calls: bool = True
     benchmark: Benchmark | None = None
+    schedule: Schedule | None = None
     log: RunLog | None = None
     clock: Callable[[], float] = time.time
 

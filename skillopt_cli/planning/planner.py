@@ -53,6 +53,7 @@ from skillopt_cli.planning.forecaster import Forecaster
 from skillopt_cli.planning.plan_from_run import EarlierRun
 from skillopt_cli.ports import BackendSpec, Benchmark, Speed
 from skillopt_cli.runlog.remaining import Schedule
+from skillopt_cli.runlog.view import RunView
 
 NOTHING_USED = Use(Ledger())
 CORNERS = (
@@ -82,6 +83,11 @@ class Progress:
 
     done: int | None = None
     used: Use = NOTHING_USED
+
+    @classmethod
+    def of(cls, view: RunView) -> Progress:
+        """That of the run whose log adds up to this view."""
+        return cls(view.done if view.saved else None, Use(view.ledger, view.wall_time / 60))
 
 
 @dataclass(frozen=True, slots=True)

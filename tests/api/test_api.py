@@ -28,6 +28,7 @@ from skillopt_cli import (
     train_async,
 )
 from skillopt_cli.core.errors import BudgetExhausted
+from skillopt_cli.runlog.schedule_file import read_schedule
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 ONE_STEP = {
@@ -48,6 +49,24 @@ def test_a_training_is_the_one_of_the_command() -> None:
     assert skillopt("train", "searchqa", *SMALLEST, "--run-id", "shell").code == 0
     assert outcome(result.folder) == outcome(Path("outputs/searchqa/shell"))
     assert result.best_skill == (result.folder / "best_skill.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_every_training_can_show_the_time_left() -> None:
+    ran = [one_step("python").folder]
+    for display in ("plain", "none"):
+        given = ("--display", display, "--run-id", display)
+        assert skillopt("train", "searchqa", *SMALLEST, *given).code == 0
+        ran.append(Path("outputs/searchqa", display))
+    first, *others = map(read_schedule, ran)
+    assert first is not None and len(first.steps) == 1
+    assert others == [first, first]
+    # What is left of a run that is resumed is planned anew.
+    with pytest.raises(BudgetExhausted):
+        train("searchqa", preset="tiny", run_id="capped", max_calls=60)
+    whole = read_schedule(Path("outputs/searchqa/capped"))
+    resumed = read_schedule(resume("capped", max_calls=1000).folder)
+    assert whole is not None and resumed is not None
+    assert whole.baseline > resumed.baseline == 0
 
 
 def test_the_result_has_the_numbers_of_the_files() -> None:
