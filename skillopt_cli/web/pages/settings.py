@@ -84,11 +84,18 @@ def _mapping(context: WebContext, snapshot: RunSnapshot, file: str) -> dict[str,
     """Read a settings file of the run as a mapping, empty where there is no such file."""
     try:
         path = context.outputs.file(snapshot.name, file)
-        text = read_regular(path, MOST_BYTES[file]).decode()
-        found = settle_written(read_yaml(text)) if file == CONFIG else json.loads(text)
+        content = read_regular(path, MOST_BYTES[file])
+        if file == CONFIG:
+            found = snapshot.derived.get(file, content, lambda: _configuration(content))
+        else:
+            found = json.loads(content)
     except NotFound:
         return {}
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         why = (isinstance(error, OSError) and error.strerror) or error
         raise DataError(f"{file} cannot be read: {why}", "restore it from a copy") from error
     return found if isinstance(found, dict) else {}
+
+
+def _configuration(content: bytes) -> Any:
+    return settle_written(read_yaml(content.decode()))
