@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import SMALLEST, TINY, finished_run, refused, rows, skillopt, train
+from command_line import SMALLEST, TINY, finished_run, refused, rows, skillopt, unfinish
 
 from skillopt_cli.testing import ModelServer
 
@@ -56,6 +56,7 @@ def test_the_whole_chain_stands_in_config_show(server: ModelServer) -> None:
 
 def test_resume_heeds_variables_as_a_first_start_does() -> None:
     folder = finished_run(*SMALLEST)
+    unfinish(folder)
     lacking = refused(2, "resume", folder, TARGET_BACKEND="claude_chat")
     assert "no key" in lacking.error
     assert "environment TARGET_BACKEND" in lacking.error
@@ -80,7 +81,7 @@ def test_what_lacks_is_said_before_any_call_by_every_command(
 ) -> None:
     named = () if command[0] == "resume" else TINY
     if command[0] == "resume":
-        train(*SMALLEST)
+        unfinish(finished_run(*SMALLEST))
     before = sorted(Path("outputs").rglob("*"))
     ended = refused(2, *command, *named, **variables)
     assert lacking in ended.error
