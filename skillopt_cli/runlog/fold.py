@@ -106,7 +106,7 @@ def _begin(view: RunView, event: ev.RunStarted) -> RunView:
         known.append(_standing_of(event.recorded))
     lost = [s for s in view.steps if s.number > done and s.ended is None]
     redone = {s.number: s.ledger for s in lost}
-    interrupted = {s.number: s.earlier + view.worked.latest - s.started for s in lost}
+    interrupted = {s.number: s.earlier + view.worked.latest - s.began for s in lost}
     # Before the first checkpoint the baseline is measured again, and its mishaps count again.
     floor = done if done or view.saved else -1
     return changed(
@@ -165,9 +165,7 @@ def _step(view: RunView, event: StepFact) -> RunView:
             redone = dict(view.redone)
             paid = redone.pop(event.step, Ledger())
             earlier = view.interrupted.get(event.step, 0.0)
-            fresh = StepView(
-                event.step, view.time, began=view.time, earlier=earlier, plan=event, ledger=paid
-            )
+            fresh = StepView(event.step, view.time, earlier=earlier, plan=event, ledger=paid)
             kept = tuple(step for step in view.steps if step.number < event.step)
             return changed(view, at=event.step, steps=(*kept, fresh), redone=redone)
         case ev.PatchesProposed() | ev.EditsMerged() | ev.EditsChosen() | ev.EditsVerified():

@@ -28,7 +28,7 @@ def take_work(view: RunView, event: WorkFact) -> RunView:
 
 def _open_stage(view: RunView, event: ev.StageStarted) -> RunView:
     now, size = view.time, (event.total, event.workers)
-    stage = StageView(event.step, event.stage, event.label, *size, started=now, began=now)
+    stage = StageView(event.step, event.stage, event.label, *size, began=now)
     if event.stage in IN_ROUNDS:
         stage = changed(stage, round=round_of(view, event))
         if (step := view.step_at(event.step)) is not None:
@@ -74,7 +74,7 @@ def _timed(view: RunView, stage: StageView) -> RunView:
     step = view.step
     if step is None or step.number != stage.step or step.ended is not None:
         return view
-    took = step.seconds.get(stage.stage, 0.0) + view.time - stage.started
+    took = step.seconds.get(stage.stage, 0.0) + view.time - stage.began
     return view.noted(step.number, seconds={**step.seconds, stage.stage: took})
 
 

@@ -72,8 +72,7 @@ class StageView:
     """A stage at work.
 
     Attributes:
-        started: its start, in Unix seconds.
-        began: the same, moved on by pauses, for the pace.
+        began: its start in Unix seconds, moved on by pauses, which count as no time.
         done: attempts ended, of `total`; stages that make no attempts count none.
         recalled: attempts among them that the journal had: they took no time.
         calls: model calls paid for under this stage's name.
@@ -87,7 +86,6 @@ class StageView:
     label: str
     total: int
     workers: int
-    started: float
     began: float
     done: int = 0
     recalled: int = 0
@@ -195,8 +193,8 @@ class StepView:
     """What is known of a step: its facts, as far as they have happened.
 
     Attributes:
-        started, ended: Unix seconds; `ended` is when the step was recorded for good.
-        began: its start, moved on by pauses, for the pace.
+        began, ended: Unix seconds: its start, moved on by pauses, which count as no time, and when
+            it was recorded for good.
         earlier: seconds that processes before worked on it, which were interrupted at it.
         standing: scores once the step had decided, None before.
         skipped: why there was no candidate worth measuring.
@@ -210,7 +208,7 @@ class StepView:
         measured: attempts on the selection split, those in flight when the verdict was settled
             included.
         recalled: those of them that the journal had.
-        seconds: how long its stages took, those of the end of its epoch and pauses included.
+        seconds: how long its stages took, those of the end of its epoch included.
         ledger: its calls, those of the end of its epoch included, and those of processes that were
             interrupted at it.
         broken: attempts without a score, at the end of the step's epoch too.
@@ -218,9 +216,8 @@ class StepView:
     """
 
     number: int
-    started: float = 0.0
-    ended: float | None = None
     began: float = 0.0
+    ended: float | None = None
     earlier: float = 0.0
     plan: StepStarted | None = None
     batch: BatchScored | None = None
@@ -317,7 +314,7 @@ class StepView:
     @property
     def wall_time(self) -> float:
         """Seconds of work until it was recorded, those of interrupted processes included."""
-        return self.earlier + (self.started if self.ended is None else self.ended) - self.started
+        return self.earlier + (self.began if self.ended is None else self.ended) - self.began
 
     def fate(self, outcome: EditOutcome) -> str:
         """What became of an edit, in a word for people.

@@ -71,13 +71,15 @@ def _spans(view: RunView) -> dict[int, float]:
 def _factor(view: RunView, schedule: Schedule) -> float:
     """How many times as long as planned the work takes.
 
-    By the latest recorded steps, before the first by the attempts made; 1 before there are any.
+    By the latest recorded steps of the plan, which of a run taken up are not all of its steps;
+    before the first by the attempts made; 1 before there are any.
     """
     total = view.total_steps
-    pairs = [(took, schedule.step(n, total) or 0.0) for n, took in _spans(view).items()]
-    planned = fsum(planned for _, planned in pairs)
+    plans = {n: schedule.step(n, total) for n in _spans(view)}
+    planned = fsum(seconds for seconds in plans.values() if seconds)
     if planned:
-        return max(0.0, fsum(took for took, _ in pairs)) / planned
+        took = fsum(took for n, took in _spans(view).items() if plans[n] is not None)
+        return max(0.0, took) / planned
     return median(view.waves) / schedule.wave if view.waves and schedule.wave else 1.0
 
 

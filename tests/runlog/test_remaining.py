@@ -63,6 +63,14 @@ def test_a_resumed_run_has_only_what_is_left_in_its_plan() -> None:
     assert seconds_left(fresh, fresh.time, left) == 150
 
 
+def test_the_pace_of_a_resumed_run_is_that_of_the_steps_in_its_plan() -> None:
+    view = after(*opening(), *accepted_step(1), *rejected_step(2, current=0.65, holder=0))
+    first, second = (s.ended - s.began for s in view.steps if s.ended is not None)
+    left = Schedule(0, (40, 50), 60)
+    assert first > 0
+    assert seconds_left(view, view.time, left) == pytest.approx(110 * second / 40)
+
+
 def test_a_run_out_of_patience_has_its_tests_left() -> None:
     view = after(*opening(), *rejected_step(1, current=0.65, holder=0), ev.StoppedEarly("enough"))
     step = view.steps[0]

@@ -42,7 +42,7 @@ GOLDEN = Path(__file__).parents[1] / "engine" / "golden" / "default_checked" / "
 
 def found_out(view: RunView) -> dict[str, Any]:
     """Scores and decisions: all that must not depend on how often the run was interrupted."""
-    times = {"started": 0.0, "began": 0.0, "earlier": 0.0, "ended": None, "seconds": {}}
+    times = {"began": 0.0, "earlier": 0.0, "ended": None, "seconds": {}}
     timeless = {**times, "ledger": Ledger()}
     return {
         "baseline": view.baseline,
@@ -293,3 +293,15 @@ def test_the_recorded_facts_cover_the_union() -> None:
 def test_the_view_is_a_value(name: str) -> None:
     facts = stamp(states()[name])
     assert fold(facts) == fold(facts)
+
+
+def test_a_step_counts_no_time_in_which_its_run_is_paused() -> None:
+    facts = [*opening(), *accepted_step(1)]
+    pause = next(i for i, fact in enumerate(facts) if isinstance(fact, ev.StageFinished)) + 2
+    plain = fold(stamp(facts))
+    first = fold(stamp([*facts[:pause], ev.RunPaused(1, "now")]))
+    paused = fold(stamp([ev.RunContinued(), *facts[pause:]], start=first.time + 3600), first)
+    (step,), (other,) = plain.steps, paused.steps
+    assert other.wall_time == pytest.approx(step.wall_time, abs=1)
+    assert other.seconds == pytest.approx(step.seconds, abs=1)
+    assert paused.wall_time == pytest.approx(plain.wall_time, abs=1)

@@ -70,7 +70,7 @@ def page(context: WebContext, request: Request) -> Page | Response:
 
 def _began(view: RunView) -> float:
     """When a run began, in Unix seconds; without steps, when its latest process did."""
-    return (view.steps[0].started if view.steps else 0.0) or view.worked.began
+    return (view.steps[0].began if view.steps else 0.0) or view.worked.began
 
 
 def _address(keys: Sequence[str], base: str) -> str:
