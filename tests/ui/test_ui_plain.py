@@ -520,7 +520,7 @@ def test_a_run_that_costs_nothing_shows_no_money() -> None:
 def test_calls_that_no_further_try_mended_are_told_at_the_end() -> None:
     failed = [ev.CallFailed("target", "rollout", "RateLimited")] * 5
     text = written([begun(), *failed, *retries(3), ev.RunFinished(0, 0, None, 0)])
-    assert "Trouble: 3 retries, 2 calls given up" in text
+    assert "Trouble: 3 retries, 2 other failed calls" in text
 
 
 def test_guidance_is_told_in_words() -> None:

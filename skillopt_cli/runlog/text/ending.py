@@ -145,10 +145,11 @@ def trouble_words(view: RunView) -> str:
     `3 retries, 1 broken attempt (most often: connection refused); reflect: no answer`.
     """
     retries = sum(view.retries.values())
-    given_up = max(0, sum(view.failed.values()) - retries)
+    # Given up, or of an outage, after which they are made again.
+    others = max(0, sum(view.failed.values()) - retries)
     parts = [
         f"{retries} {'retry' if retries == 1 else 'retries'}" if retries else "",
-        f"{count(given_up, 'call')} given up" if given_up else "",
+        count(others, "other failed call") if others else "",
         _broken_words(view),
         *(f"{one_line(gone.name)} dropped" for gone in view.dropped),
     ]

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 
 from skillopt_cli.charts.task_grid import counted
+from skillopt_cli.core.events import RunFinished
 from skillopt_cli.reports.page import Block, Heading, Line
 from skillopt_cli.reports.run.document import step_document
 from skillopt_cli.reports.run.figures import edits_in_full
@@ -86,7 +87,8 @@ def epochs(context: WebContext, request: Request) -> Page:
     blocks = [
         replace(b, level=2) if isinstance(b, Heading) else b for b in _linked(snapshot, found)
     ]
-    empty = "No epoch has ended yet."
+    done = isinstance(snapshot.view.ending, RunFinished)
+    empty = "No epoch ended with a slow update or notes." if done else "No epoch has ended yet."
     return run_page(snapshot, "report.html", "Epochs", blocks=blocks, empty=empty)
 
 
