@@ -63,8 +63,8 @@ def require_same_tasks(manifests: Mapping[str, Mapping[str, Any]]) -> None:
             raise UsageError(
                 f"the runs {first} and {name} do not have the same {' and '.join(apart)} tasks",
                 f"{counted} tasks are in one only or read differently;"
-                " compare runs on the same data, `evaluation.sel_env_num` and"
-                " `evaluation.test_env_num`",
+                " compare runs on the same data, cut alike (`env.split_seed`, `env.split_ratio`,"
+                " `evaluation.sel_env_num`, `evaluation.test_env_num`)",
             )
 
 

@@ -81,6 +81,7 @@ def overview(
     steps = part_of(view.steps[::-1], snapshot.name.url, query, "steps")
     trained = view.baseline is not None and view.total_steps > 0
     notes = read_notes(snapshot.folder)
+    settings, _ = setting_rows(context, snapshot)
     made = run_page(
         snapshot,
         "overview.html",
@@ -114,7 +115,10 @@ def overview(
         chart=score_chart(view) if trained else None,
         curve=curve(view) if trained and len(view.steps) <= MOST_DRAWN else None,
         about=_about(view),
-        changed=[row for row in setting_rows(context, snapshot)[0] if row["set"]],
+        changed=[row for row in settings if row["set"]],
+        solved_left_out=any(
+            row["key"] == "optimizer.rerun_solved" and row["value"] != "1.0" for row in settings
+        ),
         looks=list(parts_of(ledger_blocks(ledger, whole=True)))
         if view.total_steps or ledger.own
         else [],
