@@ -12,6 +12,7 @@ from skillopt_cli.api.planned import measure_plan
 from skillopt_cli.api.result import RunResult, load_run
 from skillopt_cli.compose.eval_plan import read_plan
 from skillopt_cli.compose.fingerprint import check_given
+from skillopt_cli.compose.replaying import refuse_live
 from skillopt_cli.compose.request import run_request
 from skillopt_cli.compose.run_folder import find_run, new_folder
 from skillopt_cli.config.environment import read_environment
@@ -91,7 +92,7 @@ async def resume_async(
         allow_drift: accept changes that can alter a text or a score.
 
     Raises:
-        UsageError: there is no such run, or it is an evaluation.
+        UsageError: there is no such run, or it is an evaluation or a replay.
         DriftRefused: something that can alter a text or a score has changed.
         SkillOptError: as `train` does.
     """
@@ -102,6 +103,9 @@ async def resume_async(
     if earlier.is_evaluation and not planned:
         raise UsageError(f"{folder} is an evaluation, which cannot be resumed", "evaluate again")
     done = earlier.finished and not allow_drift and not (planned and earlier.evaluation is None)
+    log = RunLog(folder).read()
+    if not done:
+        refuse_live(folder, log.view.run, None)
     roles: tuple[Role, ...] = () if done else ("target",) if planned else made.roles
     made = replace(made, config=folder / CONFIG, roles=roles, run_folder=folder)
     request = run_request(made, read_environment(), resumed=True)
@@ -112,7 +116,7 @@ async def resume_async(
     if planned:
         await measure_plan(folder, request, read_plan(folder), on_event)
         return load_run(folder)
-    request, _ = with_plan(request, Progress.of(RunLog(folder).read().view))
+    request, _ = with_plan(request, Progress.of(log.view))
     await execute(folder, request, train_session, on_event)
     return load_run(folder)
 

@@ -14,6 +14,7 @@ from skillopt_cli.cli.output import show_json
 from skillopt_cli.cli.run_flags import EVERY, FILES, with_run_flags
 from skillopt_cli.cli.train import print_plan, show_result
 from skillopt_cli.compose.fingerprint import check_given
+from skillopt_cli.compose.replaying import refuse_live
 from skillopt_cli.compose.request import run_request
 from skillopt_cli.compose.run_folder import find_run
 from skillopt_cli.compose.settings import Overrides
@@ -62,6 +63,8 @@ def resume(
         return
     measured = not planned or (folder / EVALUATION).is_file()
     done = isinstance(view.ending, RunFinished) and measured and not allow_drift
+    if not done:
+        refuse_live(folder, view.run, replay)
     # What has nothing to do needs no model.
     roles: tuple[Role, ...] = () if done else ("target",) if planned else overrides.roles
     overrides = replace(overrides, config=folder / CONFIG, roles=roles)

@@ -23,7 +23,7 @@ from skillopt_cli.compose.benchmark import (
 from skillopt_cli.compose.executors import ExecutorContext, clear_leftovers, open_executors
 from skillopt_cli.compose.fingerprint import record_fingerprint, record_sources
 from skillopt_cli.compose.prompts import run_prompts
-from skillopt_cli.compose.replaying import open_replay, recording_header
+from skillopt_cli.compose.replaying import open_replay, recording_header, replay_notices
 from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.compose.roles import ModelContext, Models, open_models, players_of, role_spec
 from skillopt_cli.compose.run_folder import closed_above
@@ -153,16 +153,18 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
         check_abilities(benchmark, models.names["target"], models.target.offers)
         changed = record_fingerprint(folder, run, seed, base.past, allow_drift=request.allow_drift)
         record_sources(folder, request.sources)
+        started = _started(base, run, models, seed)
         session = Session(
             run=run,
             seed=seed,
-            started=_started(base, run, models, seed),
+            started=started,
             chats=models.live,
             budget=limits.budget,
             checks=models.checks,
             warnings=(
                 *changed,
                 *warnings,
+                *replay_notices(base.config, request.replay),
                 *skill_notices(skills),
                 *files_left_out(seed, request.skill_path),
                 *_lost_files(base),
@@ -172,7 +174,7 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
             steering=replayed,
             trial=models.trial,
             drifted=base.log.view.drifted,
-            resumable=request.training or request.resumable,
+            resumable=(request.training or request.resumable) and not started.replay,
         )
         with _recording(base, recorder, run, models):
             yield session, controller
@@ -364,6 +366,7 @@ def _started(base: SessionBase, run: Run, models: Models, seed: SkillDocument) -
     request, training = base.request, base.request.training
     state = run.store.load_state()
     sizes = {split: len(tasks) for split, tasks in run.splits.items()}
+    begun = base.past.run
     return RunStarted(
         run_id=base.folder.name,
         benchmark=run.benchmark.name,
@@ -383,6 +386,7 @@ def _started(base: SessionBase, run: Run, models: Models, seed: SkillDocument) -
         skill=request.skill_from if request.skill else None,
         skill_title=request.skill.title if request.skill else "",
         read_only=read_only_files(seed, run.config) if training and run.optimizer else 0,
+        replay=begun.replay if begun else str(request.replay or ""),
     )
 
 

@@ -140,7 +140,8 @@ def _tracking(folder: Path, request: RunRequest) -> Tracking | None:
 def _restart_hint(folder: Path, request: RunRequest) -> str:
     if not (request.training or request.resumable):
         return "run `skillopt eval` again"
-    return f"`skillopt resume {folder}` takes the run up again"
+    replay = f" --replay {request.replay}" if request.replay else ""
+    return f"`skillopt resume {folder}{replay}` takes the run up again"
 
 
 def _crash(folder: Path, secrets: Secrets, error: Exception) -> SkillOptError:

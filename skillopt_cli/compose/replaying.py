@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,13 @@ from skillopt_cli.compose.roles import (
     Models,
     players_of,
     replayed_models,
+    role_spec,
 )
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.model_section import RoleConfig
 from skillopt_cli.config.section import setting_of
-from skillopt_cli.core.errors import ConfigError
-from skillopt_cli.core.events import Role
+from skillopt_cli.core.errors import ConfigError, UsageError
+from skillopt_cli.core.events import Degraded, Role, RunStarted
 from skillopt_cli.plugins import load_backend
 from skillopt_cli.ports import Benchmark
 from skillopt_cli.replay.playback import replayed_chats
@@ -41,15 +42,54 @@ def open_replay(
         ConfigError: the recording is of other models, or the target cannot be replayed.
         DataError: it cannot be read.
     """
-    target = players_of(config, roles)["target"]
-    if target.networked:
-        raise ConfigError(
-            f"backend `{target.name}` cannot be replayed: its program brings its own model",
-            "take another by `model.target.backend=NAME`, whose calls a recording holds",
-        )
+    check_replayable(
+        config, "take another by `model.target.backend=NAME`, whose calls a recording holds"
+    )
     settings = {role: reply_settings(config, role) for role in roles}
     chats = replayed_chats(recording, settings, journal, _changed(recording, config))
     return replayed_models(config, context, chats)
+
+
+def check_replayable(config: RunConfig, hint: str) -> None:
+    """Refuse a target whose calls no recording can hold.
+
+    Args:
+        hint: what to do instead.
+
+    Raises:
+        ConfigError: its program calls a model of its own.
+    """
+    target = role_spec(config, "target")
+    if target.networked:
+        raise ConfigError(
+            f"backend `{target.name}` cannot be replayed: its program brings its own model", hint
+        )
+
+
+def refuse_live(folder: Path, begun: RunStarted | None, replay: Path | None) -> None:
+    """Refuse to go on with a replay by calling models, which nobody asked for.
+
+    Args:
+        begun: the start of the run, where it has one.
+        replay: the recording that it is to go on from.
+
+    Raises:
+        UsageError: there is none, and the run is a replay.
+    """
+    if begun is None or not begun.replay or replay is not None:
+        return
+    raise UsageError(
+        f"{folder} is a replay of {begun.replay}, which is not continued with calls of models",
+        f"go on by `skillopt resume {folder} --replay FILE`, begin it again with --replay, or begin"
+        " a run of its own without",
+    )
+
+
+def replay_notices(config: RunConfig, recording: Path | None) -> Iterator[Degraded]:
+    """That a replay has other settings than the recorded run, which are named with both values."""
+    if recording is not None and (changed := _changed(recording, config)):
+        words = "; ".join(changed)
+        yield Degraded("replay", f"settings differ from those of {recording}: {words}")
 
 
 def _changed(recording: Path, config: RunConfig) -> list[str]:

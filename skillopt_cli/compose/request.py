@@ -10,6 +10,7 @@ from pathlib import Path
 from skillopt_cli import __version__
 from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.fingerprint import begun_by
+from skillopt_cli.compose.replaying import check_replayable
 from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.compose.trust import require_consent
 from skillopt_cli.config import RunConfig
@@ -105,7 +106,7 @@ def run_request(
         replay: the recording to answer every call from, so that no endpoint and no key is needed.
 
     Raises:
-        ConfigError: a setting cannot be used.
+        ConfigError: a setting cannot be used, or the target's calls cannot be recorded.
         NotTrusted: a file asks for something to which the user does not agree.
         UsageError, DataError: a recording cannot be used.
     """
@@ -120,6 +121,8 @@ def run_request(
         raise ConfigError(error.message, hint) from error
     require_consent(overrides, resolved, environment, replayed=replay is not None)
     check_recordings(record, replay, resumed=resumed)
+    if record is not None:
+        check_replayable(resolved.config, "leave --record out, or take another target backend")
     return RunRequest(
         resolved.config,
         environment,

@@ -101,11 +101,13 @@ def check_runs(config: RunConfig) -> Iterator[Check]:
 
 
 def _remedy(folder: Path) -> str:
-    """What to do about a run whose process died: an evaluation of one skill cannot be resumed."""
+    """What to do about a run whose process died; neither an evaluation nor a replay is resumed."""
     with suppress(DataError):  # the command reports it
         view = read_view(folder)
         if view.run and not view.run.total_steps and not (folder / EVAL_PLAN).is_file():
             return f"run `skillopt eval` again, and remove {folder}"
+        if view.run and view.run.replay:
+            return f"begin the replay again, and remove {folder}"
     return f"skillopt resume {shlex.quote(str(folder))}"
 
 

@@ -49,13 +49,15 @@ _DEFAULTS: Mapping[str, object] = {
     "reached": "",
     "pruned": False,
     "read_only": 0,
+    "replay": "",
     "majority": None,
 }
 """Fields that states and facts omit at these values.
 
 An edit's file and tasks, a skill's folder, a step's vetoed edits, what became of edits and tasks
 that were tried, a run's judge, the cap that ended it, whether its best text was pruned,
-how many files beside its SKILL.md are read-only, what the commonest answer scores.
+how many files beside its SKILL.md are read-only, the recording it replays, what the commonest
+answer scores.
 """
 
 _NESTED = (dict, list, tuple)

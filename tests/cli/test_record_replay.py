@@ -17,6 +17,9 @@ import pytest
 from command_line import SMALLEST, TINY, Ended, events, outcome, refused, skillopt, train
 from plugin_folder import benchmark, install
 
+from skillopt_cli import UsageError, resume
+from skillopt_cli.runlog.run_log import read_view
+from skillopt_cli.runlog.text.unfinished import can_resume
 from skillopt_cli.testing import ModelServer, ScriptedResponse
 
 CANARY = "sk-canary-3f9a7c51d2e84b60"
@@ -462,6 +465,68 @@ def test_an_interrupted_run_is_recorded() -> None:
                      "--allow-drift")  # fmt: skip
     assert ended.code == 0, ended.err
     same(RUN / "a", train(*TINY, "--replay", FILE, run_id="b"))
+
+
+def test_a_replay_is_never_continued_with_calls_of_models(no_network: None) -> None:
+    train(*SMALLEST, "--record", FILE)
+    recorded = lines()
+    rewrite([line for line in recorded if line.get("stage") != "reflect"])
+    ended = skillopt("train", "searchqa", *SMALLEST, "--replay", FILE, "--run-id", "b")
+    assert ended.code == 4 and "resume" not in ended.err
+    assert not events(RUN / "b", "run_failed")[0]["resumable"]
+    words = f"{RUN / 'b'} is a replay of {FILE}, which is not continued with calls of models"
+    for more in ((), ("--allow-drift",), ("--record", "other.jsonl")):
+        refusal = refused(2, "resume", "b", *more)
+        assert refusal.error == f"error: {words}"
+        assert f"`skillopt resume {RUN / 'b'} --replay FILE`" in refusal.hint
+    with pytest.raises(UsageError, match="is a replay of"):
+        resume("b")
+    assert not events(RUN / "b", "call_made")
+    # It stays one, whoever took it up.
+    refused(4, "resume", "b", "--replay", FILE)
+    refused(2, "resume", "b")
+    rewrite(recorded)
+    assert skillopt("resume", "b", "--replay", FILE).code == 0
+    assert "finished: nothing to do" in skillopt("resume", "b").err
+
+
+def test_a_replay_that_died_is_not_offered_to_be_continued() -> None:
+    train(*SMALLEST, "--record", FILE)
+    folder = train(*SMALLEST, "--replay", FILE, run_id="b")
+    log = folder / "events.jsonl"
+    facts = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    log.write_text("".join(facts[:-1]), encoding="utf-8")
+    view = read_view(folder)
+    assert view.deserted and not can_resume(view)
+    refused(2, "resume", "b")
+    found = skillopt("doctor").out
+    assert f"{folder} was left without an ending" in found and "resume" not in found
+
+
+def test_a_target_that_no_recording_can_hold_is_refused_before_any_call() -> None:
+    agent = ("--target-backend", "command", "--set", 'model.command.argv=["touch", "asked"]')
+    flags = (*SMALLEST, *agent, "--optimizer-backend", "rules", "--run-id", "b")
+    for asked in (("train", "searchqa"), ("eval", "searchqa", "--from-scratch")):
+        ended = refused(2, *asked, *flags, "--record", FILE)
+        assert ended.error == (
+            "error: backend `command` cannot be replayed: its program brings its own model"
+        )
+        assert ended.hint == "hint: leave --record out, or take another target backend"
+    assert not (RUN / "b").exists() and not FILE.exists()
+
+
+def test_a_replay_states_the_settings_that_differ_from_the_recorded_ones() -> None:
+    train(*SMALLEST, "--record", FILE)
+    flags = ("--set", "evaluation.min_coverage=0.8", "--set", "run.workers=3", "--display", "plain")
+    ended = skillopt("train", "searchqa", *SMALLEST, *flags, "--replay", FILE, "--run-id", "b")
+    assert ended.code == 0, ended.err
+    (notice,) = [e for e in events(RUN / "b", "degraded") if e["where"] == "replay"]
+    assert notice["reason"] == (
+        f"settings differ from those of {FILE}: evaluation.min_coverage: 0.9 -> 0.8"
+    )
+    assert notice["reason"] in ended.err
+    again = train(*SMALLEST, "--replay", FILE, run_id="c")
+    assert not [e for e in events(again, "degraded") if e["where"] == "replay"]
 
 
 def test_a_resumed_replay_goes_on_from_the_recording(no_network: None) -> None:

@@ -41,6 +41,8 @@ class RunStarted:
         skill_title: its first line.
         read_only: files beside SKILL.md that a training may not edit, since `env.editable` is not
             set; 0 where no edit could name them.
+        replay: the recording that the run began as a replay of; "" of a run that calls models, and
+            in logs of versions that did not record it.
     """
 
     run_id: str
@@ -61,6 +63,7 @@ class RunStarted:
     skill: str | None = None
     skill_title: str = ""
     read_only: int = 0
+    replay: str = ""
     kind: Literal["run_started"] = "run_started"
 
 

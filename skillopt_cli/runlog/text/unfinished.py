@@ -57,10 +57,11 @@ def unrecorded_words(view: RunView, step: StepView) -> str:
 
 
 def can_resume(view: RunView) -> bool:
-    """Whether `skillopt resume` continues the run; never while it works."""
+    """Whether `skillopt resume` continues the run by itself; never a replay, nor while it works."""
     if isinstance(view.ending, RunFailed):
         return view.ending.resumable
-    return view.deserted and view.total_steps > 0
+    replayed = view.run is not None and view.run.replay
+    return view.deserted and view.total_steps > 0 and not replayed
 
 
 def resume_command(view: RunView, run: str) -> str:
