@@ -313,11 +313,16 @@ def _touch(one: str, other: str) -> bool:
 def suggestion(
     wrong: str, known: Iterable[str], otherwise: str = "`skillopt config show` lists every key"
 ) -> str:
-    """A hint with the known name that comes nearest to a wrong one; `otherwise` if none is near."""
-    names = list(known)
-    close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.7)
+    """A hint with the known name that comes nearest to a wrong one; `otherwise` if none is near.
+
+    One with the same last part comes before any other: it was looked for in the wrong section.
+    """
+    names, tail = list(known), wrong.rsplit(".", 1)[-1]
+    tails = {name.rsplit(".", 1)[-1]: name for name in reversed(names)}
+    elsewhere = [name for name in names if name.rsplit(".", 1)[-1] == tail]
+    close = difflib.get_close_matches(wrong, elsewhere, n=1, cutoff=0.0)
     if not close:
-        tail = wrong.rsplit(".", 1)[-1]
-        tails = {name.rsplit(".", 1)[-1]: name for name in reversed(names)}
+        close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.7)
+    if not close:
         close = [tails[t] for t in difflib.get_close_matches(tail, tails, n=1, cutoff=0.7)]
     return f"did you mean `{close[0]}`?" if close else otherwise

@@ -59,10 +59,9 @@ async def check_judges(chat: ChatBackend, benchmark: Judged, tasks: Sequence[Tas
         raise _unusable("judge", error) from error
 
 
-_BY_HAND = (
-    "run the program by hand in an empty folder, with a question on its standard input, and with"
-    " the skill where `model.command.skill_file` puts it"
-)
+_BY_HAND = "run the program by hand in an empty folder, with a question on its standard input, and "
+_FILED = "with the skill where `model.command.skill_file` puts it"
+_UNFILED = "without a skill file"
 _ISOLATED = (
     "the program ran isolated, without network and with no file of yours but those its command"
     " names: `run.readable=/FOLDER` lets it read more, `run.executor=local` runs it as by hand"
@@ -82,9 +81,12 @@ async def check_attempts(agent: AgentBackend, seed: SkillDocument, executor: Exe
     """
     made = await agent.attempt(ERRAND, seed, executor)
     if made.ending == "broken":
+        filed = bool(seed.text.strip())
+        without = "" if filed else " without a skill, for which no file is laid out"
+        by_hand = _BY_HAND + (_FILED if filed else _UNFILED)
         raise BackendUnusable(
-            f"the target {agent.name} fails at a one-line task: {made.error}",
-            f"{_ISOLATED if executor.isolates else _BY_HAND}; {_LEFT_OUT} that fails",
+            f"the target {agent.name} fails at a one-line task{without}: {made.error}",
+            f"{_ISOLATED if executor.isolates else by_hand}; {_LEFT_OUT} that fails",
         )
     return made
 

@@ -186,3 +186,7 @@ def test_a_program_that_fails_is_to_be_tried_by_hand() -> None:
     assert row["state"] == "failing" and "there is no SKILL.md" in row["what"]
     assert row["fix"].startswith("run the program by hand in an empty folder, ")
     assert "`model.command.skill_file`" in row["fix"]
+    # The arm `none` has no skill, so there is no file to be missed.
+    ended = refused(4, "eval", "searchqa", *TINY, *program, "--arms", "none,seed", "--run-id", "a")
+    assert "without a skill, for which no file is laid out: " in ended.error
+    assert "without a skill file" in ended.hint and "skill_file" not in ended.hint

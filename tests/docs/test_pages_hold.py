@@ -19,6 +19,11 @@ from skillopt_cli.config.declarations import known_keys
 from skillopt_cli.core.events import RunEvent
 
 REFERENCE = DOCS / "reference"
+_SETTINGS = re.compile(r"settings=\{([^}]*)\}")
+_KEY = re.compile(r'"([a-z_]+\.[a-z_.]+)":')
+_SET = re.compile(r"--set ([a-z_]+\.[a-z_.]+)=")
+_OPEN = ("env.",)
+"""Sections in which a benchmark may have keys of its own."""
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +68,16 @@ def test_yaml_goes_through_the_configuration_layers(block, tmp_path: Path) -> No
     path = tmp_path / "config.yaml"
     path.write_text(block.text, encoding="utf-8")
     settle(Overrides(config=path, roles=()), {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_settings_named_within_a_sentence_exist(page: Path) -> None:
+    """Blocks are run; what a sentence shows as `settings={...}` or `--set KEY=` is looked up."""
+    text = page.read_text(encoding="utf-8")
+    given = {key for shown in _SETTINGS.findall(text) for key in _KEY.findall(shown)}
+    given |= set(_SET.findall(prose(page)))
+    begun = tuple(f"{key}." for key in known_keys()) + _OPEN
+    assert not [key for key in given - set(known_keys()) if not key.startswith(begun)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
