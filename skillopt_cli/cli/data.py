@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,7 @@ import typer
 
 from skillopt_cli.benchmarks.kit.data_check import check_data
 from skillopt_cli.benchmarks.kit.reference_checks import Finding
+from skillopt_cli.benchmarks.kit.repeats import RepeatedTasks
 from skillopt_cli.cli.options import BenchmarkArgument, JsonOption
 from skillopt_cli.cli.output import show_json
 from skillopt_cli.cli.run_flags import DATA, FILES, RunCommand, with_run_flags
@@ -96,27 +98,37 @@ def check(
     config = settled.config
     if not config.env.name:
         settle(replace(overrides, example="skillopt data check searchqa"), environment)
-    opened = open_benchmark(config)
+    try:
+        opened = open_benchmark(config)
+    except RepeatedTasks as repeated:
+        _show([Finding("error", fault.what, fault.hint) for fault in repeated.faults], json)
+        raise _faulty(config.env.name, len(repeated.faults)) from None
     with passing_executor(config, environment) as executor:
         findings = asyncio.run(check_data(opened, executor))
     if unsuited := optimizer_unsuited(config, opened, opened.tasks("train")):
         found = Finding("warning", unsuited, "use a model as the optimizer")
         faults = sum(finding.level != "info" for finding in findings)
         findings.insert(faults, found)
-    if json:
-        show_json([asdict(f) for f in findings])
-    else:
+    if not json:
         if line := inferred_line(config, settled.sources, settled.unused):
             typer.echo(in_shell(line), err=True)
         typer.echo(f"{opened.name}: {opened.source}")
-        for finding in findings:
-            typer.echo(f"{finding.level}: {finding.what}")
-            if finding.hint:
-                typer.echo(f"  hint: {in_shell(finding.hint)}")
-        if not findings:
-            typer.echo("no faults found")
-    errors = sum(finding.level == "error" for finding in findings)
-    if errors:
-        raise DataError(
-            f"the data of `{opened.name}` has {count(errors, 'error')}", "correct what is listed"
-        )
+    _show(findings, json)
+    if errors := sum(finding.level == "error" for finding in findings):
+        raise _faulty(opened.name, errors)
+
+
+def _show(findings: Sequence[Finding], json: bool) -> None:
+    if json:
+        show_json([asdict(f) for f in findings])
+        return
+    for finding in findings:
+        typer.echo(f"{finding.level}: {finding.what}")
+        if finding.hint:
+            typer.echo(f"  hint: {in_shell(finding.hint)}")
+    if not findings:
+        typer.echo("no faults found")
+
+
+def _faulty(name: str, errors: int) -> DataError:
+    return DataError(f"the data of `{name}` has {count(errors, 'error')}", "correct what is listed")

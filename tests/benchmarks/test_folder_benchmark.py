@@ -204,9 +204,80 @@ def test_a_key_of_ids_can_be_named(tmp_path: Path) -> None:
     assert refusal(table, id_key="ID").message == f"{table}, line 3: the cell `ID` is empty"
 
 
-def test_equal_records_without_ids_are_refused_as_repeated(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "t.jsonl", [task("a"), task("b"), task("a")])
-    assert refusal(path).message.endswith(f"in {path}, line 1 and in {path}, line 3")
+@pytest.mark.parametrize("own_ids", [False, True])
+def test_rows_that_repeat_an_earlier_one_are_left_out_of_a_cut_file(
+    tmp_path: Path, own_ids: bool
+) -> None:
+    records = [
+        task(name, **({"id": f"t{n}"} if own_ids else {})) for n, name in enumerate("abacab")
+    ]
+    records[4]["prompt"] = "say  A."
+    benchmark = opened(write_lines(tmp_path / "t.jsonl", records))
+    assert benchmark.source.endswith("3 records left out: 3 repeating an earlier one)")
+    tasks = [task for split in SPLITS for task in benchmark.tasks(split)]
+    assert len(tasks) == 3
+    if own_ids:
+        assert {task.id for task in tasks} == {"t0", "t1", "t3"}
+
+
+def test_rows_that_differ_in_context_options_or_pattern_all_stay(tmp_path: Path) -> None:
+    records = [
+        {"prompt": "Q?", "answer": "a", "context": f"c{n}", "choices": [f"o{m}", "a"]}
+        for n in range(2)
+        for m in range(2)
+    ]
+    assert "left out" not in opened(write_lines(tmp_path / "t.jsonl", records)).source
+    patterns = [{"prompt": "Q?", "pattern": f"p{n}"} for n in range(2)]
+    path = write_lines(tmp_path / "p.jsonl", patterns)
+    assert "left out" not in opened(path, scorer="regex").source
+
+
+def test_rows_that_contradict_an_earlier_one_are_counted_and_three_are_named(
+    tmp_path: Path,
+) -> None:
+    records = [{"prompt": f"p{n % 5}", "answer": "yes" if n < 5 else "no"} for n in range(10)]
+    path = write_lines(tmp_path / "t.jsonl", records)
+    error = refusal(path)
+    first = f"{path}, line 1 and {path}, line 6 ask the same and have the answers `yes` and `no`; "
+    assert error.message.startswith(first)
+    assert error.message.count(" ask the same ") == 3
+    assert error.message.endswith("; ... (5 in all)")
+    assert error.hint.startswith("correct the answers")
+    assert error.hint.endswith("`skillopt data check` lists them all")
+
+
+@pytest.mark.parametrize(
+    ("scorer", "answers", "left_out"),
+    [
+        ("exact", ("yes", "YES"), True),
+        ("numeric", ("1,000", "1000.0"), True),
+        ("json", ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}'), True),
+        ("exact", (["a", "b"], ["b", "a"]), True),
+        ("judge", ("because of rain", "it rained"), False),
+    ],
+)
+def test_answers_that_mean_the_same_do_not_contradict_one_another(
+    tmp_path: Path, scorer: str, answers: tuple[Any, Any], left_out: bool
+) -> None:
+    records = [{"prompt": "p", "answer": answer} for answer in answers]
+    benchmark = opened(write_lines(tmp_path / "t.jsonl", records), scorer=scorer)
+    assert ("1 record left out" in benchmark.source) == left_out
+
+
+def test_splits_that_are_given_keep_their_rows_and_name_all_that_they_share(
+    tmp_path: Path,
+) -> None:
+    train = [task(name) for name in "abcde"]
+    write_splits(tmp_path, train, [task("x")], [task("y"), *train])
+    with pytest.raises(DataError) as caught:
+        FolderBenchmark.open(BenchmarkRequest(split_dir=tmp_path))
+    assert caught.value.message.startswith("train and test share a task, in ")
+    assert caught.value.message.count("share a task") == 3
+    assert caught.value.message.endswith("; ... (5 in all)")
+    write_splits(tmp_path, [task("a"), task("a")], [task("x")], [task("y")])
+    with pytest.raises(DataError, match=r"record 1 and in .*record 2") as caught:
+        FolderBenchmark.open(BenchmarkRequest(split_dir=tmp_path))
+    assert caught.value.hint == "remove one of the two: they are the same task"
 
 
 def test_one_prompt_over_many_contexts_is_not_leakage(tmp_path: Path) -> None:

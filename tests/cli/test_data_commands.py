@@ -67,3 +67,25 @@ def test_faults_are_listed_and_an_error_is_an_exit_code() -> None:
     found = skillopt("data", "check", "searchqa", "--split-dir", "d", "--json")
     assert found.code == 3
     assert any(finding["level"] == "error" for finding in json.loads(found.out))
+
+
+def test_check_lists_all_rows_that_contradict_an_earlier_one() -> None:
+    rows = [f"Where is parcel {n % 5} now?,{'yes' if n < 5 else 'no'}" for n in range(10)]
+    Path("t.csv").write_text("text,label\n" + "\n".join(rows), encoding="utf-8")
+    given = ("data", "check", "t.csv")
+    ended = skillopt(*given)
+    assert ended.code == 3
+    assert ended.out.count("error: ") == ended.out.count("ask the same") == 5
+    assert "t.csv, line 6 and " in ended.out and "`yes` and `no`" in ended.out
+    assert "has 5 errors" in ended.err
+    assert [found["level"] for found in skillopt(*given, "--json").json] == ["error"] * 5
+
+
+def test_check_lists_all_tasks_that_splits_share() -> None:
+    lines = [json.dumps({"question": f"Is {n}?", "answer": f"a{n}"}) for n in range(6)]
+    for split in ("train", "val", "test"):
+        Path("d", split).mkdir(parents=True)
+        Path("d", split, "t.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    ended = skillopt("data", "check", "folder", "--split-dir", "d")
+    assert ended.code == 3
+    assert ended.out.count("share a task") == 12

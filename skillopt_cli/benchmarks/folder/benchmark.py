@@ -33,11 +33,15 @@ from skillopt_cli.benchmarks.kit.scorers import (
     make_scorer,
     pattern_fault,
 )
+from skillopt_cli.benchmarks.kit.splits import squeezed
 from skillopt_cli.benchmarks.kit.typography import folded
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.core.score import Score
 from skillopt_cli.core.task import Attempt, Message, Section, Task
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, BenchmarkSpec
+
+_SHOWN = 40
+"""Characters of an answer that a message shows."""
 
 
 class FolderBenchmark(TextBenchmark[FolderOptions]):
@@ -94,9 +98,23 @@ class FolderBenchmark(TextBenchmark[FolderOptions]):
 
     def content(self, task: Task) -> Iterable[str]:
         """Context, question, options and references, whatever the order of these."""
-        data = task.data
-        parts = [data.get("context", ""), _asked(data), *data.get("choices", ())]
-        return [*parts, *sorted(data["answers"])]
+        return [*_shown(task.data), *sorted(task.data["answers"])]
+
+    def asked(self, task: Task) -> Iterable[str]:
+        """Context, question and options, and the pattern: a task with another is another task."""
+        return [*_shown(task.data), task.data.get("pattern", "")]
+
+    def contradiction(self, one: Task, other: Task) -> str:
+        """The first answers of both, where the scorer takes no answer of one for the other."""
+        mine, theirs = one.data["answers"], other.data["answers"]
+        if squeezed(sorted(mine)) == squeezed(sorted(theirs)):
+            return ""
+        if self._right(one, theirs) and self._right(other, mine):
+            return ""
+        return f"`{mine[0][:_SHOWN]}` and `{theirs[0][:_SHOWN]}`"
+
+    def _right(self, task: Task, answers: Sequence[str]) -> bool:
+        return any(self._scorer.score(task.data, answer).hard == 1.0 for answer in answers)
 
     def sections(self, task: Task) -> Sequence[Section]:
         """Context if there is one, the task, and the options if there are any."""
@@ -135,6 +153,10 @@ class JudgedFolder(JudgedAnswers[FolderOptions], FolderBenchmark):
         """The score of a reference, word for word, or of no answer."""
         return clear_case(task.data["answers"], answer)
 
+    def asked(self, task: Task) -> Iterable[str]:
+        """The whole content: whether two answers differ, only a judge could tell."""
+        return self.content(task)
+
     def question_for_judge(self, task: Task) -> str:
         """The whole task, as the target reads it."""
         return self.brief(task).prompt
@@ -159,6 +181,10 @@ def _scorer_of(options: FolderOptions) -> Scorer:
         return make_scorer(options.scorer, options.tolerance)
     except ValueError as error:
         raise ConfigError(f"`env.tolerance`: {error}") from None
+
+
+def _shown(data: Mapping[str, Any]) -> list[str]:
+    return [data.get("context", ""), _asked(data), *data.get("choices", ())]
 
 
 def _asked(data: Mapping[str, Any]) -> str:

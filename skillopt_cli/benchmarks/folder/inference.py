@@ -33,7 +33,7 @@ from skillopt_cli.benchmarks.kit.options import read_options
 from skillopt_cli.benchmarks.kit.ratio import BY_KIND, BY_LABEL
 from skillopt_cli.benchmarks.kit.records import Record, read_records, single_file
 from skillopt_cli.benchmarks.kit.scorers import ScorerName, make_scorer
-from skillopt_cli.benchmarks.kit.splits import split_files
+from skillopt_cli.benchmarks.kit.splits import split_files, squeezed
 from skillopt_cli.core.errors import Undetermined
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.labels import TaskAnswers, find_labels, folded
@@ -84,11 +84,13 @@ def infer(request: BenchmarkRequest) -> Inference:
     labels = _labels(answers)
     if "scorer" not in request.options:
         found["scorer"] = _scorer(records, answers, labels)
+    scorer = request.options.get("scorer") or found["scorer"].value
     if request.split_dir is None:
         ratio = f"{RATIO}{BY_LABEL}" if labels else RATIO
-        half = f"{count(len(records), 'task')}, half to train on"
+        asked = [prompt.name, context, "choices"]
+        asked += {"regex": ["pattern"], "judge": [answer.name]}.get(scorer, [])
+        half = f"{count(_different(records, asked), 'task')}, half to train on"
         found["split_ratio"] = Inferred(ratio, half + ("" if labels else _by_kind(records)))
-    scorer = request.options.get("scorer") or found["scorer"].value
     if seed := _seed_skill(prompt.name, answer.name, scorer, answers, labels):
         found["seed_skill"] = seed
     fields = {"kind", "choices"} | ({"pattern"} if scorer == "regex" else set())
@@ -103,6 +105,11 @@ def _records(request: BenchmarkRequest) -> Iterator[Record]:
         paths = [single_file(request.data_path or Path())]
     for path in paths:
         yield from read_records(path)
+
+
+def _different(records: Sequence[Record], keys: Sequence[str]) -> int:
+    """How many tasks are left of a file that is cut, which does without repeated ones."""
+    return len({squeezed(str(record.data.get(key)) for key in keys) for record in records})
 
 
 def _by_kind(records: Sequence[Record]) -> str:

@@ -121,6 +121,8 @@ class TextBenchmark(ABC, Generic[Options]):
             self.pattern,
             self.label,
             self.empty_cells,
+            lambda task: squeezed(self.asked(task)),
+            self.contradiction,
         )
         return load_splits(request, self.name, form, self.sample)
 
@@ -178,6 +180,14 @@ class TextBenchmark(ABC, Generic[Options]):
     def content(self, task: Task) -> Iterable[str]:
         """Question and references; equal content in two splits is leakage."""
         return [task.data["question"], *sorted(self.expected(task))]
+
+    def asked(self, task: Task) -> Iterable[str]:
+        """All that a target is shown of a task, where repeated ones of a cut file are left out."""
+        return ()
+
+    def contradiction(self, one: Task, other: Task) -> str:
+        """The answers of two tasks that ask the same, where these differ; "" where they agree."""
+        return ""
 
     def label(self, task: Task) -> str:
         """What a ratio split "by label" spreads evenly: the kind of a task."""

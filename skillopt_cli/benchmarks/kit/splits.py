@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,11 +22,11 @@ from skillopt_cli.benchmarks.kit.records import (
     ENDINGS,
     LeftOut,
     Record,
-    place,
     read_records,
     single_file,
     task_files,
 )
+from skillopt_cli.benchmarks.kit.repeats import TaskFile, leave_out_repeats, refuse_repeats
 from skillopt_cli.core.errors import ConfigError, DataError, UsageError
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.task import SPLITS, Split, Task
@@ -53,6 +52,10 @@ class TaskFormat:
             its folders too; empty where it must hold a single task file.
         label: what a ratio "by label" spreads evenly over the splits.
         empty: the cells of a row that its task needs and that are empty.
+        asked: all that a target is shown of a task, in one text. Of a file that is cut, tasks that
+            ask what an earlier one asks are left out; "" leaves none out.
+        contradiction: the answers of two tasks that ask the same, where these differ, such as
+            "`a` and `b`"; "" where they agree.
     """
 
     make: Callable[[Record], Task]
@@ -60,6 +63,8 @@ class TaskFormat:
     pattern: str = ""
     label: Callable[[Task], str] = lambda task: task.kind
     empty: Callable[[Record], Sequence[EmptyCell]] = lambda record: ()
+    asked: Callable[[Task], str] = lambda task: ""
+    contradiction: Callable[[Task, Task], str] = lambda one, other: ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +103,8 @@ def load_splits(
     tasks.
 
     Raises:
-        DataError: a file or record is unusable, there is no task, an id occurs twice, or two splits
-            share a task.
+        DataError: a file or record is unusable, or there is no task.
+        RepeatedTasks: an id occurs twice, two splits share a task, or tasks contradict one another.
         ConfigError: nothing was given to read, or the ratio is malformed.
     """
     if request.split_dir is not None:
@@ -171,23 +176,8 @@ def squeezed(parts: Iterable[str]) -> str:
     return "\0".join(" ".join(part.split()) for part in parts).casefold()
 
 
-@dataclass(slots=True)
-class _File:
-    """A task file's tasks, with their positions kept compactly for messages.
-
-    Attributes:
-        notes: how the file was read, where its ending does not show it.
-    """
-
-    path: Path
-    notes: list[str] = field(default_factory=list)
-    tasks: list[Task] = field(default_factory=list)
-    numbers: array[int] = field(default_factory=lambda: array("L"))
-    left_out: Counter[str] = field(default_factory=Counter)
-
-
-def _read(path: Path, form: TaskFormat) -> _File:
-    file = _File(path)
+def _read(path: Path, form: TaskFormat) -> TaskFile:
+    file = TaskFile(path)
     empty: list[EmptyCell] = []
     for record in read_records(path, file.notes.append):
         if cells := form.empty(record):
@@ -203,7 +193,7 @@ def _read(path: Path, form: TaskFormat) -> _File:
     return file
 
 
-def _filled(file: _File) -> _File:
+def _filled(file: TaskFile) -> TaskFile:
     if not file.tasks:
         raise DataError(f"{file.path} holds no tasks", _left_out_words(file.left_out))
     return file
@@ -211,19 +201,18 @@ def _filled(file: _File) -> _File:
 
 def _from_folder(folder: Path, source: str, form: TaskFormat) -> Splits:
     files = {split: _filled(_read(path, form)) for split, path in split_files(folder).items()}
-    _refuse_repeated_ids(list(files.values()))
     tasks = {split: tuple(file.tasks) for split, file in files.items()}
-    _refuse_leaks(tasks, form, list(files.values()))
+    refuse_repeats(tasks, form, list(files.values()))
     about = source + _read_how(list(files.values()))
     return Splits(about, tasks, _left_out(list(files.values())))
 
 
-def _read_how(files: Sequence[_File]) -> str:
+def _read_how(files: Sequence[TaskFile]) -> str:
     notes = dict.fromkeys(note for file in files for note in file.notes)
     return f" ({', '.join(notes)})" if notes else ""
 
 
-def _left_out(files: Sequence[_File]) -> Mapping[str, int]:
+def _left_out(files: Sequence[TaskFile]) -> Mapping[str, int]:
     return sum((file.left_out for file in files), Counter())
 
 
@@ -233,13 +222,14 @@ def _from_file(request: BenchmarkRequest, form: TaskFormat) -> Splits:
     files = [_read(file, form) for file in _task_files(path, form.pattern)]
     if len(files) == 1:
         _filled(files[0])  # one of many may be empty
-    _refuse_repeated_ids(files)
+    leave_out_repeats(files, form)
     tasks = [task for file in files for task in file.tasks]
+    refuse_repeats({"train": tasks}, form, files)
     place = files[0].path if len(files) == 1 else path
     shared: dict[str, Callable[[Task], str]] = {BY_LABEL: form.label, BY_KIND: lambda t: t.kind}
     of = next((of for end, of in shared.items() if request.split_ratio.endswith(end)), None)
     cut = _cut(tasks, weights, request.split_seed, of)
-    _refuse_leaks(cut, form, files)
+    refuse_repeats(cut, form, files)
     how = f"cut {request.split_ratio}, seed {request.split_seed}"
     source = f"{shown_path(place)}{_read_how(files)} {how}"
     return Splits(source, cut, _left_out(files))
@@ -275,52 +265,3 @@ def _prepared(folder: Path, name: str) -> Path | None:
             f"run `skillopt data prepare {name}` again, or name your own splits with env.split_dir",
         )
     return None
-
-
-def _refuse_repeated_ids(files: Sequence[_File]) -> None:
-    seen: dict[str, None] = {}
-    for file in files:
-        for task in file.tasks:
-            if task.id in seen:
-                first, second = _places(
-                    files, [t for f in files for t in f.tasks if t.id == task.id]
-                )
-                raise DataError(
-                    f"the id `{task.id}` occurs twice, in {first} and in {second}",
-                    "give every task an id of its own, over all splits",
-                )
-            seen[task.id] = None
-
-
-def _refuse_leaks(
-    tasks: Mapping[Split, Sequence[Task]], form: TaskFormat, files: Sequence[_File]
-) -> None:
-    """Raise for a task that occurs in two splits under different ids.
-
-    Hashes are kept, not texts; a hit is confirmed on the texts, so a collision does no harm.
-    """
-    seen: dict[int, Split] = {}
-    for split in SPLITS:
-        for task in tasks[split]:
-            content = form.content(task)
-            earlier = seen.setdefault(hash(content), split)
-            if earlier == split:
-                continue
-            twin = next((t for t in tasks[earlier] if form.content(t) == content), None)
-            if twin is not None:
-                first, second = _places(files, [twin, task])
-                raise DataError(
-                    f"{earlier} and {split} share a task, in {first} and in {second}",
-                    "remove one of the two: a task seen in training must not be tested",
-                )
-
-
-def _places(files: Sequence[_File], wanted: Sequence[Task]) -> tuple[str, str]:
-    """The places of the first two of the `wanted` tasks."""
-    found = [
-        place(file.path, number)
-        for file in files
-        for task, number in zip(file.tasks, file.numbers, strict=True)
-        if any(task is one for one in wanted)
-    ]
-    return found[0], found[1]
