@@ -369,3 +369,82 @@ def test_columns_that_are_not_used_are_stated(tmp_path: Path, more: list[str], u
     request = BenchmarkRequest(data_path=table(tmp_path, columns), options=options)
     stated = SPEC.infer(request).unused
     assert stated.startswith(f"not used: {unused}") if unused else not stated
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "taken"),
+    [
+        ("ticket", [f"T{n:03}" for n in range(12)], True),
+        ("order", [f"ORD-{n}" for n in range(12)], True),
+        ("ticket", [f"T{n % 11:03}" for n in range(12)], False),
+        ("ticket", ["", *(f"T{n:03}" for n in range(11))], False),
+        ("mixed", [f"{'AB'[n % 2]}{n}" for n in range(12)], False),
+        ("spaced", [f"T {n}" for n in range(12)], False),
+        ("points", range(12), False),
+        ("kind", [f"T{n}" for n in range(12)], False),
+    ],
+)
+def test_codes_of_one_form_are_ids_whatever_their_name(
+    tmp_path: Path, name: str, cells: Sequence[object], taken: bool
+) -> None:
+    columns = {"body": bodies(12), name: list(cells), "queue": ["a", "b"] * 6}
+    found = inferred(table(tmp_path, columns), prompt_key="body", answer_key="queue")
+    assert found.get("id_key") == (name if taken else None)
+    named = {"body": bodies(12), name: list(cells), "own_id": range(12), "queue": ["a", "b"] * 6}
+    found = inferred(table(tmp_path, named), prompt_key="body", answer_key="queue")
+    assert found["id_key"] == "own_id"
+
+
+def test_a_code_that_is_the_answer_is_no_id(tmp_path: Path) -> None:
+    columns = {"body": bodies(12), "part": [f"P{n}" for n in range(12)]}
+    assert "id_key" not in inferred(table(tmp_path, columns), answer_key="part")
+
+
+def test_a_table_without_a_row_of_names_is_recognised(tmp_path: Path) -> None:
+    first = {"Where is it?": bodies(12), "login": list(QUEUES) * 4}
+    for options in ({"answer_key": "queue"}, {"prompt_key": "body"}):
+        error = asked(tmp_path, first, **options)
+        assert error.hint.startswith("the first row has to name the columns and looks like data")
+    dated = {"Where is it?": bodies(12), "2024-03-01": ["2024-03-02"] * 12}
+    assert "add a row of names" in asked(tmp_path, dated, answer_key="queue").hint
+    named = {"body": bodies(12), "queue": list(QUEUES) * 4}
+    assert "first row" not in asked(tmp_path, named, answer_key="label").hint
+
+
+@pytest.mark.parametrize("key", ["prompt_key", "context_key"])
+def test_one_column_is_not_both_shown_and_the_answer(tmp_path: Path, key: str) -> None:
+    columns = {"body": bodies(12), "queue": list(QUEUES) * 4}
+    error = asked(tmp_path, columns, answer_key="queue", **{key: "queue"})
+    assert isinstance(error, ConfigError)
+    assert error.message.startswith(f"`env.{key}` and `env.answer_key` both name `queue`")
+    options = {"prompt_key": "body", "answer_key": "queue", key: "queue"}
+    with pytest.raises(ConfigError, match="both name `queue`"):
+        SPEC.open(BenchmarkRequest(data_path=table(tmp_path, columns), options=options))
+
+
+@pytest.mark.parametrize(
+    ("rare", "why"),
+    [
+        ([], "answers are 3 labels"),
+        (["legal"], "answers are 3 labels; 1 more occurs once"),
+        (["legal", "misc"], "answers are 3 labels; 2 more occur once"),
+    ],
+)
+def test_labels_of_one_task_are_counted_apart(tmp_path: Path, rare: list[str], why: str) -> None:
+    answers = [*QUEUES * 10, *rare]
+    path = table(tmp_path, {"text": bodies(len(answers)), "queue": answers})
+    assert SPEC.infer is not None
+    request = BenchmarkRequest(data_path=path, options={"answer_key": "queue"})
+    assert SPEC.infer(request).settings["scorer"].why == why
+
+
+def test_the_tasks_of_a_cut_file_are_counted_without_repeated_ones(tmp_path: Path) -> None:
+    answers = [*QUEUES * 10]
+    path = table(tmp_path, {"text": bodies(10) * 3, "queue": [answers[n % 10] for n in range(30)]})
+    assert SPEC.infer is not None
+    request = BenchmarkRequest(data_path=path, options={"answer_key": "queue"})
+    found = SPEC.infer(request).settings
+    assert found["split_ratio"].why == "10 tasks, half to train on"
+    options = {key: one.value for key, one in found.items() if key != "split_ratio"}
+    opened = SPEC.open(BenchmarkRequest(data_path=path, options={**request.options, **options}))
+    assert sum(len(opened.tasks(split)) for split in SPLITS) == 10

@@ -19,6 +19,7 @@ from skillopt_cli.benchmarks.folder.tasks import (
     needed_cells,
     only_key,
     references,
+    refuse_one_column,
     uniform,
 )
 from skillopt_cli.benchmarks.kit.benchmark import JudgedAnswers, TextBenchmark
@@ -54,6 +55,7 @@ class FolderBenchmark(TextBenchmark[FolderOptions]):
     def __init__(self, request: BenchmarkRequest) -> None:
         super().__init__(request)
         options = self.options
+        refuse_one_column(options)
         self._scorer = _scorer_of(options)
         self.prompts = Prompts(
             role=options.role,

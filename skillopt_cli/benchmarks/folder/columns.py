@@ -32,6 +32,8 @@ PROMPT_NAMES = (
 _IDENTIFIER = re.compile(
     r"(?:.*[_ -])?(?:id|uuid|guid|idx|index|no|nr|number|row)|(?-i:.*[a-z0-9]I[Dd])", re.IGNORECASE
 )
+_CODE = re.compile(r"([^\W\d]+[-_#/]?)\d+")
+"""A value such as T051 or ORD-7: letters that all ids of a table share, and a number."""
 _NAMED = 8
 """Columns that are not used and that a line names."""
 _PROSE = 4
@@ -51,6 +53,9 @@ class Column:
         unique: whether it holds a text or a whole number of its own for each task.
         of_moments: whether every cell is a date or a time.
         repeated: a text that several cells hold, if there is one.
+        of_codes: whether every cell is the same letters and a number, such as T051.
+        named_by_data: whether its name is a date, or what a cell below it holds, as where a table
+            has no row of names.
     """
 
     name: str
@@ -62,6 +67,8 @@ class Column:
     unique: bool
     of_moments: bool
     repeated: str
+    of_codes: bool
+    named_by_data: bool
 
     @property
     def prose(self) -> bool:
@@ -106,9 +113,21 @@ class Columns:
         raise ConfigError(
             f"`env.{option}`: {self.place} has no {self.word} `{name}`;"
             f" it has {_listed(self.by_name)}",
-            f"did you mean `env.{option}={near[0]}`?"
-            if near
-            else f"name it with `env.{option}=NAME`",
+            self._no_names()
+            + (
+                f"did you mean `env.{option}={near[0]}`?"
+                if near
+                else f"name it with `env.{option}=NAME`"
+            ),
+        )
+
+    def _no_names(self) -> str:
+        """What to do where the first row of a table looks like one of data; "" elsewhere."""
+        if self.word != "column" or not any(c.named_by_data for c in self.by_name.values()):
+            return ""
+        return (
+            "the first row has to name the columns and looks like data: add a row of names above"
+            " it; otherwise "
         )
 
     def unclear(self, what: str, option: str, names: Sequence[str]) -> Undetermined:
@@ -119,13 +138,13 @@ class Columns:
         if not names:
             return Undetermined(
                 f"{self.place}: no {self.word} can be the {what} among {_listed(self.by_name)}",
-                f"add one, or name it with `{key}=NAME`",
+                f"{self._no_names()}add one, or name it with `{key}=NAME`",
                 key=key,
                 readings=tuple(self.by_name),
             )
         return Undetermined(
             f"{self.place}: it is unclear which {self.word} is the {what}: {_listed(names)}",
-            f"name it, such as `{key}={names[0]}`",
+            f"{self._no_names()}name it, such as `{key}={names[0]}`",
             key=key,
             readings=names,
         )
@@ -214,6 +233,9 @@ def id_column(columns: Columns, options: FolderOptions, taken: Iterable[str]) ->
     for name, column in columns.by_name.items():
         if column.unique and name.casefold().endswith("id") and name not in taken:
             return Choice(name, "no two tasks have the same")
+    for name, column in columns.by_name.items():
+        if column.unique and column.of_codes and name not in (*taken, *OPTIONAL_KEYS):
+            return Choice(name, "a code of its own in each row")
     return Choice("")
 
 
@@ -292,7 +314,14 @@ def _column(name: str, cells: Sequence[Any], records: int) -> Column:
         unique=all(texts) and values == records and not any(isinstance(c, float) for c in cells),
         of_moments=all(map(is_moment, texts)),
         repeated=next((text for text, n in times.items() if text and n > 1), ""),
+        of_codes=_are_codes(texts),
+        named_by_data=name in times or is_moment(name),
     )
+
+
+def _are_codes(texts: Iterable[str]) -> bool:
+    found = [_CODE.fullmatch(text) for text in texts]
+    return len({match and match[1] for match in found}) == 1 and None not in found
 
 
 def _answer_rank(column: Column) -> tuple[bool, float]:

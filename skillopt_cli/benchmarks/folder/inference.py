@@ -24,6 +24,7 @@ from skillopt_cli.benchmarks.folder.tasks import (
     PROMPT_KEYS,
     needed_cells,
     references,
+    refuse_one_column,
     uniform,
 )
 from skillopt_cli.benchmarks.kit.empty_cells import refuse_empty_cells
@@ -68,6 +69,7 @@ def infer(request: BenchmarkRequest) -> Inference:
     found: dict[str, Inferred] = {}
     columns = read_columns(records, str(request.split_dir or request.data_path))
     context = context_column(columns, options)
+    refuse_one_column(options)
     answer = answer_column(columns, options)
     prompt = prompt_column(columns, options, answer.name)
     own_id = id_column(columns, options, (prompt.name, answer.name, context))
@@ -168,10 +170,13 @@ def _scorer(
     if numbers == len(texts):
         return Inferred("numeric", "answers are numbers")
     if labels:
+        others = {folded(text) for text in texts} - {folded(name) for name in labels}
+        times = "occurs" if len(others) == 1 else "occur"
+        rare = f"; {len(others)} more {times} once" if others else ""
         spellings = len({" ".join(text.split()) for text in texts})
         if spellings > len({folded(text) for text in texts}):
-            return Inferred("f1", f"{len(labels)} labels, some spelt in several ways")
-        return Inferred("exact", f"answers are {len(labels)} labels")
+            return Inferred("f1", f"{len(labels)} labels, some spelt in several ways{rare}")
+        return Inferred("exact", f"answers are {len(labels)} labels{rare}")
     if 2 * numbers > len(texts):
         other = next(text for text in texts if not is_amount(text))
         raise _ask(

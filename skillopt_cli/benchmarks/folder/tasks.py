@@ -9,6 +9,7 @@ from skillopt_cli.benchmarks.folder.options import FolderOptions
 from skillopt_cli.benchmarks.kit.empty_cells import EmptyCell, empty_cells
 from skillopt_cli.benchmarks.kit.json_fields import object_text
 from skillopt_cli.benchmarks.kit.records import Record
+from skillopt_cli.core.errors import ConfigError
 
 PROMPT_KEYS = ("prompt", "question")
 ANSWER_KEYS = ("answer", "answers", "reference")
@@ -35,6 +36,21 @@ def uniform(record: Record, options: FolderOptions) -> Record:
         if isinstance(held, dict) and isinstance(held.get("text"), list):
             data[key] = data[key] if options.scorer == "json" else held["text"]
     return replace(record, data=data)
+
+
+def refuse_one_column(options: FolderOptions) -> None:
+    """Refuse options that show the answer with the task.
+
+    Raises:
+        ConfigError: task text or context and answer have the same name.
+    """
+    for key in ("prompt_key", "context_key"):
+        if options.answer_key and getattr(options, key) == options.answer_key:
+            raise ConfigError(
+                f"`env.{key}` and `env.answer_key` both name `{options.answer_key}`, so that each"
+                " task would show its answer",
+                "name another one for one of the two",
+            )
 
 
 def needed_cells(record: Record, options: FolderOptions) -> list[EmptyCell]:
