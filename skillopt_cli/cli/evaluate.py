@@ -48,9 +48,7 @@ def evaluate(
         str | None,
         typer.Option("--skill", help="Skill file or folder, run, or RUN:best, RUN:seed, RUN:3."),
     ] = None,
-    split: Annotated[
-        str, typer.Option(help="train, selection, test, or all three together as `all`.")
-    ] = "test",
+    split: Annotated[str, typer.Option(help="train, selection, test, or `all` three.")] = "test",
     arms: Annotated[
         str | None,
         typer.Option(
