@@ -56,8 +56,10 @@ def overrides(
                 f"there is no argument `{name}`",
                 suggestion(name, sorted(keys), "other settings go into `settings={key: value}`"),
             )
-        given[keys[name]] = value
-    others = {key: value for key, value in (settings or {}).items() if value not in (None, "")}
+        given[keys[name]] = _written(value)
+    others = {
+        key: _written(value) for key, value in (settings or {}).items() if value not in (None, "")
+    }
     check_named_once(
         (_layer(name, keys[name], value) for name, value in flags.items()),
         (_layer("settings", key, value) for key, value in others.items()),
@@ -71,8 +73,12 @@ def overrides(
 
 
 def _layer(source: str, key: str, value: object) -> Layer:
-    written = str(value) if isinstance(value, Path) else value
-    return leaf_layer(source, key, written, Strength.FLAG)
+    return leaf_layer(source, key, _written(value), Strength.FLAG)
+
+
+def _written(value: object) -> object:
+    """A value as a file would have it: settings hold paths as texts."""
+    return str(value) if isinstance(value, Path) else value
 
 
 async def execute(

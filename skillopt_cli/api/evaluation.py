@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from skillopt_cli.api.arguments import checked
 from skillopt_cli.api.arms import NONE, arm_names, read_arms
 from skillopt_cli.api.calls import Observer, blocking, execute, overrides
 from skillopt_cli.api.planned import measure_plan
@@ -29,6 +30,7 @@ from skillopt_cli.reports.diff.named_skill import skill_path
 Arms = str | Sequence[str] | Mapping[str, str | Path | None]
 
 
+@checked
 async def evaluate_async(
     skill: str | Path | None = None,
     benchmark: str | None = None,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from skillopt_cli.api.arguments import checked
 from skillopt_cli.api.calls import Observer, blocking, overrides
 from skillopt_cli.api.planned import measure_plan
 from skillopt_cli.api.result import RunResult, load_run
@@ -21,6 +22,7 @@ from skillopt_cli.store.atomic_files import check_vacant
 EXAMPLE = "skillopt prune FILE searchqa"
 
 
+@checked
 async def prune_async(
     skill: str | Path,
     benchmark: str | None = None,

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skillopt_cli.api.arguments import checked
 from skillopt_cli.compose.run_folder import find_run
+from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.core.events import Means, RunFinished, SkillPruned
 from skillopt_cli.core.ledger import Spent
 from skillopt_cli.reports.evaluation import evaluation_of
@@ -146,6 +148,30 @@ class RunResult:
         path = self.folder / "history.json"
         return json.loads(read_regular(path)) if path.is_file() else []
 
+    def edits(self, step: int) -> list[dict[str, Any]]:
+        """The content of a step's `edit_report.json`: one record per proposed edit, in order.
+
+        Each has its `index`, the `state` it ended in and the `reason`, its `op`, `target`,
+        `content`, `support`, `source` and `evidence`, and where there are any its `file`, `tasks`
+        and `trial`. A step that proposed nothing has none.
+
+        Raises:
+            UsageError: the run has no such step.
+            DataError: the report cannot be read.
+        """
+        numbers = [decision.step for decision in self.decisions]
+        if step not in numbers:
+            known = f"its steps are 1 to {max(numbers)}" if numbers else "no step of it has begun"
+            raise UsageError(f"{self.folder} has no step {step}", known)
+        path = self.folder / "steps" / f"step_{step:04d}" / "edit_report.json"
+        if not path.is_file():
+            return []
+        try:
+            found = json.loads(read_regular(path))
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path} is not an edit report", "restore it from a copy") from error
+        return list(found)
+
     def to_pandas(self) -> pd.DataFrame:
         """`tasks()` as a data frame.
 
@@ -160,6 +186,7 @@ class RunResult:
 _COLUMNS = ["step", "stage", "label", "task", "state", "hard", "soft"]
 
 
+@checked
 def load_run(run: str | Path, *, out_root: str | Path = "outputs") -> RunResult:
     """The result of a run, finished or not.
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from skillopt_cli.api.arguments import checked
 from skillopt_cli.api.calls import Observer, blocking, execute, overrides
 from skillopt_cli.api.planned import measure_plan
 from skillopt_cli.api.result import RunResult, load_run
@@ -25,6 +26,7 @@ from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.store.layout import CONFIG, EVAL_PLAN
 
 
+@checked
 async def train_async(
     benchmark: str | None = None,
     *,
@@ -72,6 +74,7 @@ async def train_async(
 train = blocking(train_async)
 
 
+@checked
 async def resume_async(
     run: str | Path,
     *,

@@ -15,6 +15,7 @@ from command_line import SMALLEST, finished_run, outcome, skillopt
 import skillopt_cli
 from skillopt_cli import (
     ConfigError,
+    DataError,
     RunResult,
     SkillOptError,
     Stamped,
@@ -97,6 +98,24 @@ def test_the_result_has_the_numbers_of_the_files() -> None:
     tested = [row["hard"] for row in rows if (row["stage"], row["label"]) == ("test", "best")]
     assert sum(tested) / len(tested) == summary["test_hard"]
     assert load_run("a") == result == load_run(result.folder)
+
+
+def test_the_edits_of_a_step_are_those_of_its_report() -> None:
+    result = one_step("a")
+    report = result.folder / "steps" / "step_0001" / "edit_report.json"
+    edits = result.edits(1)
+    assert edits and edits == json.loads(report.read_text(encoding="utf-8"))
+    applied = [edit for edit in edits if edit["state"] in ("applied", "appended")]
+    assert len(applied) == result.decisions[0].edits
+    for step in (0, 2):
+        with pytest.raises(UsageError, match=f"has no step {step}") as caught:
+            result.edits(step)
+        assert caught.value.hint == "its steps are 1 to 1"
+    report.write_text("{", encoding="utf-8")
+    with pytest.raises(DataError, match="is not an edit report"):
+        result.edits(1)
+    report.unlink()
+    assert result.edits(1) == []
 
 
 def test_rows_as_a_data_frame() -> None:
@@ -262,15 +281,46 @@ def test_nothing_is_shown_unless_asked_for(capfd: pytest.CaptureFixture[str]) ->
         (lambda: evaluate(None, "searchqa", preset="tiny", repeats=0), UsageError, "repeats"),
         (lambda: evaluate(None, "searchqa", preset="tiny", arms=["7"]), UsageError, "no run"),
         (lambda: prune("no.md", "searchqa", preset="tiny"), UsageError, "no.md"),
+        (
+            lambda: train("searchqa", run_id=5),
+            UsageError,
+            "`run_id` must be a text or None, not int",
+        ),
+        (lambda: train("searchqa", on_event="x"), UsageError, "`on_event` must be a function"),
+        (lambda: train("searchqa", config=5), UsageError, "`config` must be a text or a path"),
+        (lambda: train("searchqa", settings=["x"]), UsageError, "`settings` must be a mapping"),
+        (lambda: train("searchqa", settings={5: 1}), UsageError, "`settings` must be a mapping"),
+        (lambda: train("searchqa", "tiny"), UsageError, "too many positional arguments"),
+        (lambda: train("searchqa", trust="yes"), UsageError, "`trust` must be true or false"),
+        (lambda: resume(5), UsageError, "`run` must be a text or a path, not int"),
+        (
+            lambda: evaluate(None, "searchqa", arms=[5]),
+            UsageError,
+            "`arms` must be a text or a list",
+        ),
+        (lambda: evaluate(None, "searchqa", repeats="2"), UsageError, "`repeats` must be a whole"),
+        (lambda: prune(), UsageError, "missing a required argument: 'skill'"),
+        (lambda: load_run("a", out_root=5), UsageError, "`out_root` must be a text or a path"),
     ],
 )
 def test_a_mistake_is_an_error_that_names_it_and_leaves_nothing(
     call: object, kind: type[SkillOptError], words: str
 ) -> None:
     assert callable(call)
-    with pytest.raises(kind, match=words):
+    with pytest.raises(kind, match=words) as caught:
         call()
+    assert caught.value.hint
     assert not Path("outputs").exists()
+
+
+def test_a_path_is_taken_where_a_setting_is_a_path() -> None:
+    rows = [{"id": f"t{n}", "question": f"{n} + {n}?", "answer": str(2 * n)} for n in range(12)]
+    tasks, seed = Path("tasks.jsonl"), Path("seed.md")
+    tasks.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    seed.write_text("# Seed\n\nAnswer.\n", encoding="utf-8")
+    known: dict[str, object] = {"model.backend": "simulated", "env.skill_init": seed}
+    result = train(tasks=tasks, settings={**ONE_STEP, **known}, out_root=Path("runs"), run_id="a")
+    assert result.folder == Path("runs/folder/a")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,73 @@
+"""Checks the arguments of a call from Python against the types it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, get_args, get_origin
+
+from pydantic import TypeAdapter, ValidationError
+
+from skillopt_cli.core.errors import UsageError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_WORDS: Mapping[object, str] = {
+    str: "a text",
+    Path: "a path",
+    int: "a whole number",
+    bool: "true or false",
+    Sequence: "a list of texts",
+    Mapping: "a mapping with texts as keys",
+    Callable: "a function",
+    type(None): "None",
+}
+
+
+def checked(call: Callable[P, T]) -> Callable[P, T]:
+    """The call, which refuses an argument of another type than it declares.
+
+    Raises:
+        UsageError: of the call it makes, for an argument that is missing, unknown or of that kind.
+    """
+    declared = signature(call, eval_str=True)
+    name = call.__name__.removesuffix("_async")
+    hint = f"`help(skillopt_cli.{name})` describes every argument"
+
+    @wraps(call)
+    def checking(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            given = declared.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise UsageError(f"`{name}` cannot be called like this: {error}", hint) from None
+        for key, value in given.items():
+            parameter = declared.parameters[key]
+            if parameter.kind is not Parameter.VAR_KEYWORD and not _fits(parameter, value):
+                words = " or ".join(dict.fromkeys(_words(parameter.annotation)))
+                raise UsageError(f"`{key}` must be {words}, not {type(value).__name__}", hint)
+        return call(*args, **kwargs)
+
+    return checking
+
+
+def _fits(parameter: Parameter, value: object) -> bool:
+    kind: TypeAdapter[Any] = TypeAdapter(parameter.annotation)
+    try:
+        kind.validate_python(value, strict=True)
+    except ValidationError:
+        return False
+    return True
+
+
+def _words(annotation: Any) -> Iterator[str]:
+    """What may stand there, in words; one for each member of a union."""
+    origin = get_origin(annotation) or annotation
+    known = next((words for kind, words in _WORDS.items() if kind is origin), None)
+    if known is not None:
+        yield known
+        return
+    for member in get_args(annotation):
+        yield from _words(member)
