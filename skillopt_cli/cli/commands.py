@@ -34,6 +34,9 @@ COMMANDS = {
         "Measure one skill on one split, or several on the same tasks.",
         runs=True,
     ),
+    "answer": LazyCommand(
+        "answer:answer", "Answer new tasks with a skill; nothing is scored.", runs=True
+    ),
     "aa": LazyCommand(
         "aa:aa", "Measure how often the gate accepts a skill against itself.", runs=True
     ),

@@ -18,6 +18,7 @@ from skillopt_cli.cli.options import (
     RecordOption,
     ReplayOption,
     RunId,
+    SkillOption,
 )
 from skillopt_cli.cli.output import show_json
 from skillopt_cli.cli.run_flags import FILES, MEASURING, with_run_flags
@@ -44,10 +45,7 @@ from skillopt_cli.runlog.text.format import score
 def evaluate(
     *,
     benchmark: BenchmarkArgument = None,
-    skill: Annotated[
-        str | None,
-        typer.Option("--skill", help="Skill file or folder, run, or RUN:best, RUN:seed, RUN:3."),
-    ] = None,
+    skill: SkillOption = None,
     split: Annotated[str, typer.Option(help="train, selection, test, or `all` three.")] = "test",
     arms: Annotated[
         str | None,
@@ -84,7 +82,7 @@ def evaluate(
     """
     chosen = known_split(split)
     scratch = bool(overrides.flags.get("env.from_scratch"))
-    path = _skill_file(skill, overrides.out_root, scratch, needed=arms is None)
+    path = skill_file(skill, overrides.out_root, scratch, needed=arms is None)
     listed = arms.split(",") if arms is not None else None
     several = arms is not None or targets is not None or repeats > 1 or lint
     names = arm_names(listed, path, overrides.out_root) if several else None
@@ -111,7 +109,7 @@ def evaluate(
         return
     opened = open_benchmark(request.config)
     _note(home, overrides, request.config, opened, chosen)
-    request = replace(_with_skill(request, path), measured=chosen, benchmark=opened)
+    request = replace(with_skill(request, path), measured=chosen, benchmark=opened)
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)
@@ -135,7 +133,7 @@ def _note(
         typer.echo(f"Note: {said}", err=True)
 
 
-def _with_skill(request: RunRequest, path: Path | None) -> RunRequest:
+def with_skill(request: RunRequest, path: Path | None) -> RunRequest:
     """The request with the skill to measure; a warning is printed where that is long."""
     document = read_skill(path) if path else SkillDocument("")
     warn_of_long_skills(request, {f"the skill {path}": document})
@@ -160,7 +158,7 @@ def _refuse_recording(recording: Path | None) -> None:
         )
 
 
-def _skill_file(
+def skill_file(
     name: str | None, out_root: Path, from_scratch: bool, *, needed: bool
 ) -> Path | None:
     """The file of the skill to measure, None for no skill.

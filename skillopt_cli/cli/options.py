@@ -31,6 +31,10 @@ BenchmarkArgument = Annotated[
 SkillArgument = Annotated[
     str, typer.Argument(metavar="SKILL", help="Skill file or folder, run, or RUN:best, RUN:3.")
 ]
+SkillOption = Annotated[
+    str | None,
+    typer.Option("--skill", help="Skill file or folder, run, or RUN:best, RUN:seed, RUN:3."),
+]
 ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", help="YAML configuration file.", callback=_from_home),

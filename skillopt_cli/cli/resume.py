@@ -54,7 +54,7 @@ def resume(
     planned = (folder / EVAL_PLAN).is_file()
     if view.run is not None and not view.run.total_steps and not planned:
         raise UsageError(
-            f"{folder} is an evaluation, which cannot be resumed", "run `skillopt eval` again"
+            f"{folder} is an evaluation, which cannot be resumed", "run its command again"
         )
     if planned and not (folder / CONFIG).is_file():
         from skillopt_cli.cli.targets import resume_targets

@@ -149,6 +149,7 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
             control=controller,
             overlap=Overlap(base.config.run.workers),
             elsewhere=_open_cluster(base, benchmark, models),
+            scored=request.scored,
         )
         check_abilities(benchmark, models.names["target"], models.target.offers)
         changed = record_fingerprint(folder, run, seed, base.past, allow_drift=request.allow_drift)
@@ -186,9 +187,8 @@ def _lost_files(base: SessionBase) -> Iterator[Degraded]:
         yield Degraded("checkpoint", base.store.passed_over)
     # A run of version 0.1 with a cache had its journal there.
     if base.past.made and not (base.journal_kept or base.config.run.cache_dir):
-        reason = (
-            f"{base.journal.path.name} is missing: what it held is attempted and paid for again"
-        )
+        name = base.journal.path.name
+        reason = f"{name} is missing: what it held is attempted and paid for again"
         yield Degraded("journal", reason)
 
 

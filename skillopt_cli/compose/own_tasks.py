@@ -49,12 +49,17 @@ def as_argument(path: str) -> str:
     return f"./{path}"
 
 
-def inferred_layers(draft: Resolved, argument: str) -> tuple[list[Layer], str]:
+def inferred_layers(
+    draft: Resolved, argument: str, *, answered: bool = True
+) -> tuple[list[Layer], str]:
     """What own tasks determine, a layer each, and what of them is not used, in a few words.
 
     The layers are the weakest there are, but for the benchmark's file. Nothing is inferred where a
     benchmark is named: then the settings alone count, as in the file of a run, and what is not used
     is all that comes back.
+
+    Args:
+        answered: whether the tasks need answers.
 
     Raises:
         ConfigError, DataError: the tasks cannot be read, or leave more than one reading.
@@ -64,9 +69,10 @@ def inferred_layers(draft: Resolved, argument: str) -> tuple[list[Layer], str]:
     if not any(env.tasks_from):
         return [], ""
     if env.name and not by_path:
-        return [], _unused(draft.config) if env.name == OWN_TASKS else ""
+        return [], _unused(draft.config, answered=answered) if env.name == OWN_TASKS else ""
     infer = load_benchmark(OWN_TASKS).infer
-    inference = infer(benchmark_request(draft.config)) if infer else Inference()
+    request = benchmark_request(draft.config, answered=answered)
+    inference = infer(request) if infer else Inference()
     found = dict(inference.settings)
     if env.skill_init or env.from_scratch:
         found.pop("seed_skill", None)
@@ -78,13 +84,13 @@ def inferred_layers(draft: Resolved, argument: str) -> tuple[list[Layer], str]:
     return layers if by_path else [name, *layers], inference.unused
 
 
-def _unused(config: RunConfig) -> str:
+def _unused(config: RunConfig, *, answered: bool) -> str:
     """What of own tasks is not used under settings that infer nothing; "" where it is unknown."""
     spec = load_benchmark(OWN_TASKS)
     if spec.infer is None or spec.options is None:
         return ""
     unset = {name: field.default for name, field in spec.options.model_fields.items()}
-    request = benchmark_request(config)
+    request = benchmark_request(config, answered=answered)
     with suppress(SkillOptError):  # opening the benchmark reports it
         return spec.infer(replace(request, options={**unset, **request.options})).unused
     return ""

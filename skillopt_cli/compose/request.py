@@ -37,6 +37,7 @@ class RunRequest:
         sources: where the settings come from that are no defaults, by dotted key.
         unused: what of own tasks no attempt reads, in a few words.
         measured: what an evaluation measures; None for a training.
+        scored: whether attempts are scored; where not, tasks need no answers.
         skill: the skill to evaluate; a training begins with the configured seed.
         arms: further skills to evaluate in the same pass.
         skill_from: where that was read; empty for an empty skill.
@@ -58,6 +59,7 @@ class RunRequest:
     sources: Mapping[str, str] = field(default_factory=dict)
     unused: str = ""
     measured: TaskSet | None = None
+    scored: bool = True
     skill: SkillDocument | None = None
     arms: tuple[SkillDocument, ...] = ()
     skill_from: str = ""
@@ -79,7 +81,7 @@ class RunRequest:
     @property
     def roles(self) -> tuple[Role, ...]:
         """The roles that are asked."""
-        return roles_of(self.config, training=self.training)
+        return roles_of(self.config, training=self.training) if self.scored else ("target",)
 
     @property
     def skill_path(self) -> Path:
@@ -128,6 +130,7 @@ def run_request(
         environment,
         sources=resolved.sources,
         unused=resolved.unused,
+        scored=overrides.scored,
         record=record,
         replay=replay,
     )

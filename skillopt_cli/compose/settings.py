@@ -55,6 +55,7 @@ class Overrides:
         assignments: `section.key=value` texts of `--set`.
         layers: settings from elsewhere, below the flags of the command line where as strong.
         roles: roles the command needs; only these must be reachable.
+        scored: whether attempts are scored; where not, tasks need no answers.
         example: a command that names a benchmark, for who named none.
         resumed: whether `config` is that of a run, which is complete: `default` adds nothing to it.
         run_folder: the run whose settings these are, or which is gone on with.
@@ -71,6 +72,7 @@ class Overrides:
     assignments: Sequence[str] = ()
     layers: Sequence[Layer] = ()
     roles: tuple[Role, ...] = ROLES
+    scored: bool = True
     example: str = "skillopt train searchqa"
     resumed: bool = False
     run_folder: Path | None = None
@@ -111,7 +113,7 @@ def settle(overrides: Overrides, environment: Mapping[str, str]) -> Resolved:
     inferred: list[Layer] = []
     unused = ""
     if not overrides.resumed:
-        inferred, unused = inferred_layers(draft, overrides.benchmark)
+        inferred, unused = inferred_layers(draft, overrides.benchmark, answered=overrides.scored)
     named = resolve([*inferred, *files, *above]).config.env.name
     layers = [*benchmark_layers(named), *inferred, *files, *above]
     draft = resolve(layers)
@@ -146,7 +148,8 @@ def acting_roles(overrides: Overrides, config: RunConfig) -> tuple[Role, ...]:
     """The roles that the command needs, with the judge where the target's answers have one."""
     env, roles = config.env, overrides.roles
     judged = env.name and load_benchmark(env.name).needs_judge(env.options)
-    return (*roles, "judge") if judged and "target" in roles else roles
+    heard = judged and overrides.scored and "target" in roles
+    return (*roles, "judge") if heard else roles
 
 
 def shown_secrets(overrides: Overrides, environment: Mapping[str, str]) -> Secrets:

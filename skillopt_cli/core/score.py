@@ -93,15 +93,25 @@ SOFT = Metric("soft")
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """One scored attempt. `score` is None exactly when the attempt is broken."""
+    """One attempt with its score, None exactly when it is broken or made for its answer alone.
+
+    Attributes:
+        unscored: whether it was made for its answer alone.
+    """
 
     task: Task
     attempt: Attempt
     score: Score | None
+    unscored: bool = False
 
     def __post_init__(self) -> None:
-        if (self.score is None) != (self.attempt.ending == "broken"):
+        if (self.score is None) != (self.broken or self.unscored):
             raise ValueError("a trajectory has a score exactly when its attempt is not broken")
+
+    @property
+    def broken(self) -> bool:
+        """Whether the attempt could not be made, or not be scored."""
+        return self.attempt.ending == "broken"
 
     @property
     def failed(self) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -25,8 +26,9 @@ from skillopt_cli.core.events import (
     RunFinished,
     RunStarted,
 )
+from skillopt_cli.core.formatting import count
 from skillopt_cli.core.repeats import Repeated
-from skillopt_cli.core.score import Measured
+from skillopt_cli.core.score import Measured, Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import TaskSet
@@ -55,7 +57,7 @@ from skillopt_cli.engine.preflight import (
 )
 from skillopt_cli.engine.verdict import reach_verdict
 from skillopt_cli.ports import AgentBackend, ChatBackend, Judged, lifetime
-from skillopt_cli.stages import Run, prune
+from skillopt_cli.stages import Run, answer, prune
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,33 @@ async def evaluate_session(session: Session, split: TaskSet) -> Measured:
             )
         await _finish(run, RunFinished(0, 0, measured.mean(run.metric), 0))
     return measured
+
+
+async def answer_session(session: Session, take: Callable[[Trajectory], None]) -> None:
+    """Attempt every task once with `session.seed`, for the answers alone.
+
+    Args:
+        take: hears each attempt when it ends.
+
+    Raises:
+        Indecisive: as many attempts are broken as would make a measurement mean nothing.
+    """
+    made: Counter[str] = Counter()
+
+    def counted(trajectory: Trajectory) -> None:
+        made[trajectory.attempt.ending] += 1
+        take(trajectory)
+
+    async with _opened(session) as run:
+        async with session.budget.within():
+            await answer(run, session.seed, counted)
+        n, broken = made.total(), made["broken"]
+        if n - broken < run.rule.min_coverage * n:
+            raise Indecisive(
+                f"{broken} of {count(n, 'attempt')} could not be made{most_often(run)}",
+                "remove the cause of the broken attempts and ask again",
+            )
+        await _finish(run, RunFinished(0, 0, None, 0))
 
 
 async def compare_session(
@@ -294,7 +323,7 @@ def _refuse_if_used_up(session: Session, *, training: bool) -> None:
 
 async def _check_models(session: Session) -> None:
     run = session.run
-    selection = run.splits["selection"]
+    selection = run.splits["selection"] or run.tasks("all")
     filed = expects_files(run.benchmark.brief(selection[0]))
     for role, chat in session.chats.items():
         asked = session.checks.get(role, chat)

@@ -2,6 +2,7 @@
 
 from skillopt_cli.stages.aggregate import aggregate
 from skillopt_cli.stages.analyst import read_early, reflect_with_model
+from skillopt_cli.stages.answer import answer
 from skillopt_cli.stages.check import check
 from skillopt_cli.stages.close_epoch import close_epoch
 from skillopt_cli.stages.epoch_reflection import guide_with_model, remember_with_model
@@ -43,6 +44,7 @@ __all__ = [
     "Run",
     "Variants",
     "aggregate",
+    "answer",
     "begin_reflection",
     "begin_tests",
     "check",

@@ -143,7 +143,7 @@ async def attempt(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) 
         # Before the journal knows the attempt: from then on it is not made again.
         run.keep(f"{copy}.trace.jsonl", trace)
         trajectory = replace(trajectory, attempt=replace(trajectory.attempt, trace=""))
-    if known is None and trajectory.score is not None:
+    if known is None and not trajectory.broken:
         run.store.remember(key, trajectory)
     run.keep(f"{copy}.json", _document(trajectory))
     score = trajectory.score
@@ -174,6 +174,7 @@ def rollout_key(run: Run, skill: SkillDocument, task: Task, draw: int) -> str:
         run.benchmark.version,
         str(draw),
         *((run.judge.fingerprint,) if run.judge is not None else ()),
+        *(() if run.scored else ("unscored",)),
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
@@ -198,6 +199,13 @@ async def _make(run: Run, skill: SkillDocument, task: Task, purpose: Purpose) ->
         return _unscored(run, task, Attempt(""), f"the target `{run.target.name}` failed: {error}")
     if made.ending == "broken":
         return Trajectory(task, made, None)
+    if not run.scored:
+        return Trajectory(task, made, None, unscored=True)
+    return await _scored(run, task, made, purpose)
+
+
+async def _scored(run: Run, task: Task, made: Attempt, purpose: Purpose) -> Trajectory:
+    """An attempt with its score; broken where the scorer or the judge failed."""
     if made.ending == "gave_up":
         return Trajectory(task, made, _given_up(run, task, made.error))
     try:
@@ -239,7 +247,7 @@ def _row(run: Run, trajectory: Trajectory) -> str:
             "soft": score.soft if score else None,
             "predicted_answer": made.answer,
             "fail_reason": made.error or (score.feedback if score and trajectory.failed else ""),
-            "agent_ok": score is not None,
+            "agent_ok": not trajectory.broken,
             "ending": made.ending,
         },
         ensure_ascii=False,

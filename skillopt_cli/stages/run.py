@@ -135,6 +135,7 @@ class Run:
         overlap: what is begun before its turn; None does all in sequence.
         early: the piece of work that this run does before its turn.
         elsewhere: makes attempts in other processes; None makes them in this one.
+        scored: whether attempts are scored; where not, they are made for their answers alone.
     """
 
     config: RunConfig
@@ -163,6 +164,7 @@ class Run:
     overlap: Overlap | None = None
     early: Early | None = None
     elsewhere: AttemptRunner | None = None
+    scored: bool = True
 
     @cached_property
     def attempt_runner(self) -> AttemptRunner:

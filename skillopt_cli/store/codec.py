@@ -79,7 +79,7 @@ class _FactDocument:
 @dataclass(frozen=True, slots=True)
 class _RolloutDocument:
     attempt: Attempt
-    score: Score
+    score: Score | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +129,12 @@ def load_fact(line: str | bytes) -> Stamped:
 
 
 def dump_rollout(trajectory: Trajectory) -> str:
-    """Encode attempt and score of a trajectory; the reader supplies the task.
+    """Encode attempt and score of a trajectory, if it has one; the reader supplies the task.
 
     Raises:
         ValueError: the attempt is broken, or could not be read back; such are never stored.
     """
-    if trajectory.score is None:
+    if trajectory.broken:
         raise ValueError(f"a broken attempt at task {trajectory.task.id!r} must not be remembered")
     return _readable("rollout", _RolloutDocument(trajectory.attempt, trajectory.score))
 
@@ -150,7 +150,7 @@ def unknown_kind(error: ValueError) -> str:
 def load_rollout(text: str | bytes, task: Task) -> Trajectory:
     """The trajectory of `task` whose attempt and score are in `text`; raises as `load_state`."""
     rollout: _RolloutDocument = _load("rollout", text)
-    return Trajectory(task, rollout.attempt, rollout.score)
+    return Trajectory(task, rollout.attempt, rollout.score, unscored=rollout.score is None)
 
 
 def dump_call(reply: ChatReply) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from skillopt_cli.core.events import Stamped
 from skillopt_cli.core.score import Trajectory
@@ -53,11 +54,11 @@ class MemoryStore:
     def recall(self, key: str, task: Task) -> Trajectory | None:
         """The rollout remembered under `key`, as one of `task`."""
         stored = self._rollouts.get(key)
-        return None if stored is None else Trajectory(task, stored.attempt, stored.score)
+        return None if stored is None else replace(stored, task=task)
 
     def remember(self, key: str, trajectory: Trajectory) -> None:
         """Store a scored rollout, unless `key` is taken; ValueError for a broken one."""
-        if trajectory.score is None:
+        if trajectory.broken:
             raise ValueError(
                 f"a broken attempt at task {trajectory.task.id!r} must not be remembered"
             )

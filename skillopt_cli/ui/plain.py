@@ -175,6 +175,8 @@ def _stage_lines(view: RunView, event: ev.StageStarted) -> Lines:
     if event.stage == "measure" and event.label:
         verb = "Measure again" if view.total_steps else "Measure"
         return (f"{verb}: {_skill(event.label)}, {amount}",)
+    if event.stage == "answer":
+        return (f"Answer: {amount}",)
     if event.stage == "prune":
         return (f"Prune: {one_line(event.label)}, {amount}",)
     if event.stage == "measure" and event.step == 0:

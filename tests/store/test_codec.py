@@ -43,8 +43,9 @@ def test_rollouts_and_calls_survive_the_round_trip(
 ) -> None:
     assert codec.load_call(codec.dump_call(reply)) == reply
     if attempt.ending != "broken":
-        original = Trajectory(TASK, attempt, score)
-        assert codec.load_rollout(codec.dump_rollout(original), TASK) == original
+        for given in (score, None):
+            original = Trajectory(TASK, attempt, given, unscored=given is None)
+            assert codec.load_rollout(codec.dump_rollout(original), TASK) == original
 
 
 def test_order_of_marks_is_kept() -> None:

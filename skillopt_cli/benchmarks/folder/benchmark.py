@@ -80,23 +80,26 @@ class FolderBenchmark(TextBenchmark[FolderOptions]):
             data["context"] = record.text(context_key, blank=True)
         if record.data.get("choices") is not None:
             data["choices"] = record.texts("choices")
-        data["answers"] = references(record, options)
+        answered = self.request.answered
+        data["answers"] = references(record, options) if answered else ()
         if options.scorer == "regex":
             own = record.data.get("pattern") is not None
             pattern = record.text("pattern") if own else options.pattern
             data |= {"pattern": sys.intern(pattern)} if pattern else {}
-        fault = self._scorer.check(data)
-        if fault:
+        if answered and (fault := self._scorer.check(data)):
             raise record.fault(fault)
         kind = sys.intern(record.kind("task"))
         id_key = options.id_key or "id"
         named = options.id_key or record.data.get("id") is not None
-        task_id = record.identifier(id_key) if named else f"task-{_digest(data)}"
+        # Of tasks without answers any two may be the same.
+        unnamed = f"task-{_digest(data)}" if answered else f"line-{record.number}"
+        task_id = record.identifier(id_key) if named else unnamed
         return Task(task_id, kind, data)
 
     def empty_cells(self, record: Record) -> Sequence[EmptyCell]:
         """Those of task text, reference and named id, and of options where these are scored."""
-        return needed_cells(uniform(record, self.options), self.options)
+        record = uniform(record, self.options)
+        return needed_cells(record, self.options, answered=self.request.answered)
 
     def content(self, task: Task) -> Iterable[str]:
         """Context, question, options and references, whatever the order of these."""
@@ -130,7 +133,9 @@ class FolderBenchmark(TextBenchmark[FolderOptions]):
         return sections
 
     def expected(self, task: Task) -> tuple[str, ...]:
-        """The references, as the scorer shows them."""
+        """The references, as the scorer shows them; none where tasks need none."""
+        if not self.request.answered:
+            return ()
         return self._scorer.score(task.data, "").expected
 
     def label(self, task: Task) -> str:
@@ -172,7 +177,7 @@ def open_folder(request: BenchmarkRequest) -> Benchmark:
         DataError: a record is unusable; see `load_splits` for the rest.
     """
     options = read_options(FolderOptions, request.options, FolderBenchmark.name)
-    kind = JudgedFolder if options.scorer == "judge" else FolderBenchmark
+    kind = JudgedFolder if options.scorer == "judge" and request.answered else FolderBenchmark
     return kind.open(request)
 
 

@@ -12,7 +12,12 @@ from typing import Any
 
 from skillopt_cli.benchmarks.folder.moments import is_moment
 from skillopt_cli.benchmarks.folder.options import FolderOptions
-from skillopt_cli.benchmarks.folder.tasks import ANSWER_KEYS, OPTIONAL_KEYS, PROMPT_KEYS
+from skillopt_cli.benchmarks.folder.tasks import (
+    ANSWER_KEYS,
+    OPTIONAL_KEYS,
+    PROMPT_KEYS,
+    UNANSWERED,
+)
 from skillopt_cli.benchmarks.kit.numbers import is_amount
 from skillopt_cli.benchmarks.kit.records import Record, scalar_text
 from skillopt_cli.core.errors import ConfigError, Undetermined
@@ -136,9 +141,10 @@ class Columns:
         rank = _answer_rank if option == "answer_key" else _prompt_rank
         names = sorted(names, key=lambda name: rank(self.by_name[name]))
         if not names:
+            unanswered = f"; {UNANSWERED}" if option == "answer_key" else ""
             return Undetermined(
                 f"{self.place}: no {self.word} can be the {what} among {_listed(self.by_name)}",
-                f"{self._no_names()}add one, or name it with `{key}=NAME`",
+                f"{self._no_names()}add one, or name it with `{key}=NAME`{unanswered}",
                 key=key,
                 readings=tuple(self.by_name),
             )

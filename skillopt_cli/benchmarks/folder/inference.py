@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from skillopt_cli.benchmarks.folder.columns import (
+    Choice,
     answer_column,
     context_column,
     id_column,
@@ -70,7 +71,7 @@ def infer(request: BenchmarkRequest) -> Inference:
     columns = read_columns(records, str(request.split_dir or request.data_path))
     context = context_column(columns, options)
     refuse_one_column(options)
-    answer = answer_column(columns, options)
+    answer = answer_column(columns, options) if request.answered else Choice("")
     prompt = prompt_column(columns, options, answer.name)
     own_id = id_column(columns, options, (prompt.name, answer.name, context))
     for key, column, usual in (
@@ -81,23 +82,35 @@ def infer(request: BenchmarkRequest) -> Inference:
         if column.name not in usual:
             found[key] = Inferred(column.name, column.why)
     chosen = options.model_copy(update={"prompt_key": prompt.name, "answer_key": answer.name})
-    refuse_empty_cells([cell for record in records for cell in needed_cells(record, chosen)])
-    answers = _answers(records, answer.name)
+    cells = (needed_cells(record, chosen, answered=request.answered) for record in records)
+    refuse_empty_cells([cell for found_in in cells for cell in found_in])
+    if request.answered:
+        found |= _from_answers(request, records, prompt.name, answer.name, context)
+    scorer = request.options.get("scorer") or (found["scorer"].value if request.answered else "")
+    fields = {"kind", "choices"} | ({"pattern"} if scorer == "regex" else set())
+    used = fields | {answer.name, prompt.name, context, own_id.name}
+    return Inference(found, unused_words(columns, used, context, named=bool(own_id.name)))
+
+
+def _from_answers(
+    request: BenchmarkRequest, records: Sequence[Record], prompt: str, answer: str, context: str
+) -> dict[str, Inferred]:
+    """What the answers determine: the scorer, how the file is cut, and the seed skill."""
+    found: dict[str, Inferred] = {}
+    answers = _answers(records, answer)
     labels = _labels(answers)
     if "scorer" not in request.options:
         found["scorer"] = _scorer(records, answers, labels)
     scorer = request.options.get("scorer") or found["scorer"].value
     if request.split_dir is None:
         ratio = f"{RATIO}{BY_LABEL}" if labels else RATIO
-        asked = [prompt.name, context, "choices"]
-        asked += {"regex": ["pattern"], "judge": [answer.name]}.get(scorer, [])
+        asked = [prompt, context, "choices"]
+        asked += {"regex": ["pattern"], "judge": [answer]}.get(scorer, [])
         half = f"{count(_different(records, asked), 'task')}, half to train on"
         found["split_ratio"] = Inferred(ratio, half + ("" if labels else _by_kind(records)))
-    if seed := _seed_skill(prompt.name, answer.name, scorer, answers, labels):
+    if seed := _seed_skill(prompt, answer, scorer, answers, labels):
         found["seed_skill"] = seed
-    fields = {"kind", "choices"} | ({"pattern"} if scorer == "regex" else set())
-    used = fields | {answer.name, prompt.name, context, own_id.name}
-    return Inference(found, unused_words(columns, used, context, named=bool(own_id.name)))
+    return found
 
 
 def _records(request: BenchmarkRequest) -> Iterator[Record]:

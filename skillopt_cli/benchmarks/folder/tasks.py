@@ -15,6 +15,7 @@ PROMPT_KEYS = ("prompt", "question")
 ANSWER_KEYS = ("answer", "answers", "reference")
 OPTIONAL_KEYS = ("id", "context", "kind", "choices", "pattern")
 _KNOWN = {*PROMPT_KEYS, *ANSWER_KEYS, *OPTIONAL_KEYS}
+UNANSWERED = "`skillopt answer` applies a skill to tasks without answers"
 _NAMED = 8
 """Keys of a record that a message names."""
 
@@ -53,16 +54,18 @@ def refuse_one_column(options: FolderOptions) -> None:
             )
 
 
-def needed_cells(record: Record, options: FolderOptions) -> list[EmptyCell]:
+def needed_cells(
+    record: Record, options: FolderOptions, *, answered: bool = True
+) -> list[EmptyCell]:
     """The empty cells of a row that its task needs.
 
     Those below task text and reference, below an id that the options name, and below choices where
-    these are scored.
+    these are scored. References count only where tasks need them.
     """
     needed: list[Sequence[str]] = [(options.prompt_key,) if options.prompt_key else PROMPT_KEYS]
     if options.id_key:
         needed.append((options.id_key,))
-    if options.answer_key or options.scorer != "regex":
+    if answered and (options.answer_key or options.scorer != "regex"):
         needed.append((options.answer_key,) if options.answer_key else ANSWER_KEYS)
     if options.scorer == "choice":
         needed.append(("choices",))
@@ -79,7 +82,9 @@ def references(record: Record, options: FolderOptions) -> tuple[str, ...]:
     if options.scorer == "regex" and not options.answer_key and not present:
         return ()
     key = options.answer_key or only_key(record, ANSWER_KEYS, "answer_key")
-    value = record.data.get(key)
+    if key not in record.data:
+        raise record.fault(f"`{key}` is missing", UNANSWERED)
+    value = record.data[key]
     values = value if isinstance(value, list) else [value]
     if not any(isinstance(one, dict) for one in values):
         return record.texts(key)
@@ -106,7 +111,8 @@ def only_key(record: Record, keys: Sequence[str], option: str) -> str:
     wanted = " or ".join(f"`{key}`" for key in keys)
     held = ", ".join(f"`{key}`" for key in list(record.data)[:_NAMED]) or "no key"
     first = "the first row has to name the columns; " if record.in_table else ""
+    unanswered = f"; {UNANSWERED}" if option == "answer_key" else ""
     raise record.fault(
         f"{wanted} is missing",
-        f"{first}the record has {held}; if one of these is meant, set env.{option}",
+        f"{first}the record has {held}; if one of these is meant, set env.{option}{unanswered}",
     )

@@ -21,6 +21,7 @@ StageName = Literal[
     "meta_skill",
     "prune",
     "test",
+    "answer",
 ]
 ATTEMPTING: tuple[StageName, ...] = (
     "rollout",
@@ -30,6 +31,7 @@ ATTEMPTING: tuple[StageName, ...] = (
     "slow_update",
     "prune",
     "test",
+    "answer",
 )
 """Stages in which the target attempts tasks."""
 

@@ -163,7 +163,7 @@ def export_of_tasks(found: ExportedTasks) -> ExportTable:
 def _about(found: ExportedTasks, task: ExportedTask) -> tuple[Any, ...]:
     row = task.row
     label = found.label_of(row)
-    return row.task, task.part, row.kind, label, _asked(row.question), list(row.expected)
+    return row.task, task.part, row.kind, label, asked(row.question), list(row.expected)
 
 
 def _answer(answer: TaskAnswer | None, *, repeated: bool) -> Iterator[Any]:
@@ -182,7 +182,7 @@ def _answer(answer: TaskAnswer | None, *, repeated: bool) -> Iterator[Any]:
         yield [one.outcome.soft for one in answer.attempts]
 
 
-def _asked(question: str) -> str:
+def asked(question: str) -> str:
     """What was asked; of a text with one section alone, without the title of that."""
     if question.startswith("## ") and "\n## " not in question:
         return question.partition("\n")[2]
