@@ -70,6 +70,11 @@ def variables(echo: EchoServer, backend: str) -> dict[str, str]:
     }
 
 
+def recorded(backend: str) -> tuple[str, ...]:
+    """The flag of a recording, where there can be one."""
+    return () if backend in PROGRAMS else ("--record", "tape.jsonl")
+
+
 def silent(ended: Ended) -> Ended:
     """Assert that no secret was printed."""
     assert not MARK.search(ended.out + ended.err)
@@ -78,12 +83,8 @@ def silent(ended: Ended) -> Ended:
 
 @pytest.mark.parametrize("backend", ["openai_compatible", "command"])
 def test_what_comes_back_is_hidden_before_it_is_read(echo: EchoServer, backend: str) -> None:
-    told = silent(
-        skillopt(
-            *("train", "searchqa", *flags(backend), "--run-id", "a", "--record", "tape.jsonl"),
-            **variables(echo, backend),
-        )
-    )
+    start = ("train", "searchqa", *flags(backend), "--run-id", "a", *recorded(backend))
+    told = silent(skillopt(*start, **variables(echo, backend)))
     assert told.code == 0, told.err
     assert echo.failed > 0
     reasons = [e["reason"] for e in events(FOLDER, "degraded") if e["where"] == "secrets"]
@@ -140,10 +141,9 @@ def test_no_command_leaves_a_secret_anywhere_and_a_killed_run_comes_to_the_same(
     whole = command("train", "searchqa", *own, "--run-id", "whole", **more)
     assert whole.code == 0, whole.err
 
-    recorded = ("--record", "tape.jsonl")
-    start = ("train", "searchqa", *own, "--run-id", "a", *trackers, *recorded)
+    start = ("train", "searchqa", *own, "--run-id", "a", *trackers, *recorded(backend))
     killed(5, *start, **more)
-    resumed = command("resume", "a", *recorded, **more)
+    resumed = command("resume", "a", *recorded(backend), **more)
     assert resumed.code == 0, resumed.err
     assert outcome(FOLDER) == outcome(FOLDER.with_name("whole"))
     assert echo.failed > 3 or backend in PROGRAMS
@@ -215,9 +215,12 @@ def _other_commands(own: tuple[str, ...]) -> list[tuple[object, ...]]:
     Path("theirs.yaml").write_text("train:\n  num_epochs: 1\n", encoding="utf-8")
     tasks = (f"who is number {number}?,{number}" for number in range(12))
     Path("own.csv").write_text("\n".join(["question,answer", *tasks]), encoding="utf-8")
+    Path("mine.md").write_text("# Numbers\n\nAnswer with the number.\n", encoding="utf-8")
+    Path("new.csv").write_text("question\nwho is number 12?\n", encoding="utf-8")
     return [
         ("train", "searchqa", *own, "--run-id", "played", "--replay", "tape.jsonl"),
         ("aa", skill, *model, "--run-id", "aa"),
+        ("answer", "new.csv", "--skill", "mine.md", *model, "--out", "answers.csv"),
         ("prune", skill, *model, "--out", "pruned.md", "--run-id", "prune"),
         ("sweep", "grid.yaml", *own),
         *(("runs", "export", FOLDER, "--what", what) for what in ("tasks", "kinds", "skill")),
@@ -237,8 +240,8 @@ def test_no_other_command_leaves_a_secret_anywhere(
     for name, value in _places(tmp_path).items():
         monkeypatch.setenv(name, value)
     more, own = variables(echo, "openai_compatible"), flags("openai_compatible")
-    recorded = ("--run-id", "a", "--record", "tape.jsonl")
-    assert command("train", "searchqa", *own, *recorded, **more).code == 0
+    kept = ("--run-id", "a", "--record", "tape.jsonl")
+    assert command("train", "searchqa", *own, *kept, **more).code == 0
     for arguments in _other_commands(own):
         _look(arguments, more)
     assert leaks(tmp_path) == []
