@@ -140,8 +140,9 @@ class Columns:
         key = f"env.{option}"
         rank = _answer_rank if option == "answer_key" else _prompt_rank
         names = sorted(names, key=lambda name: rank(self.by_name[name]))
+        labelled = option != "answer_key" or any(self.by_name[name].recurs for name in names)
+        unanswered = "" if labelled else f"; {UNANSWERED}"
         if not names:
-            unanswered = f"; {UNANSWERED}" if option == "answer_key" else ""
             return Undetermined(
                 f"{self.place}: no {self.word} can be the {what} among {_listed(self.by_name)}",
                 f"{self._no_names()}add one, or name it with `{key}=NAME`{unanswered}",
@@ -150,7 +151,7 @@ class Columns:
             )
         return Undetermined(
             f"{self.place}: it is unclear which {self.word} is the {what}: {_listed(names)}",
-            f"{self._no_names()}name it, such as `{key}={names[0]}`",
+            f"{self._no_names()}name it, such as `{key}={names[0]}`{unanswered}",
             key=key,
             readings=names,
         )
@@ -330,9 +331,9 @@ def _are_codes(texts: Iterable[str]) -> bool:
     return len({match and match[1] for match in found}) == 1 and None not in found
 
 
-def _answer_rank(column: Column) -> tuple[bool, float]:
-    """Orders candidates for the answer: label-like ones first, then those without a blank cell."""
-    return not column.recurs, not column.filled
+def _answer_rank(column: Column) -> tuple[bool, bool, bool]:
+    """Orders candidates for the answer: label-like ones first, codes last, blank cells late."""
+    return column.of_codes, not column.recurs, not column.filled
 
 
 def _prompt_rank(column: Column) -> tuple[bool, float]:
