@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
+from operator import attrgetter
 from typing import Literal
 
 from skillopt_cli.core.task import TaskSet
@@ -181,12 +182,17 @@ def task_courses(columns: Sequence[Column]) -> dict[str, bytes]:
     count in.
     """
     courses: defaultdict[str, bytearray] = defaultdict(bytearray)
-    for made in (column.outcomes for column in columns):
-        letters = [_LETTERS[state_of(hard)] for hard, _ in made.pairs]
-        own = map(courses.__getitem__, made.tasks)
-        for course, letter in zip(own, map(letters.__getitem__, made.codes), strict=True):
-            course.append(letter)
+    # Texts that were evaluated on the same tasks in turn have their letters transposed at once.
+    for tasks, alike in groupby((column.outcomes for column in columns), attrgetter("tasks")):
+        letters = b"".join(map(_letters, alike))
+        for place, task in enumerate(tasks):
+            courses[task] += letters[place :: len(tasks)]
     return {task: bytes(courses[task]) for task in sorted(courses, key=counted)}
+
+
+def _letters(made: Outcomes) -> bytes:
+    """The letter of each outcome."""
+    return made.coded([_LETTERS[state_of(hard)] for hard, _ in made.pairs])
 
 
 def _measured(view: RunView) -> list[Round]:

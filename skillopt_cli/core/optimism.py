@@ -33,6 +33,9 @@ def optimism(texts: Sequence[bytes], resamples: int | None = None) -> float:
     Args:
         texts: for each the graded scores of the same tasks, in the same order.
         resamples: as many as the number of scores asks for unless given.
+
+    Raises:
+        ValueError: the texts have scores of different numbers of tasks.
     """
     n = len(texts[0]) if texts else 0
     if len(texts) < 2 or not n:
@@ -41,15 +44,22 @@ def optimism(texts: Sequence[bytes], resamples: int | None = None) -> float:
     # The scores of all texts on a task are one number, with a lane of bits for each text, wide
     # enough for the sum over all tasks: adding two such numbers adds a thousand scores at once.
     lane = "H" if n * GRADES < 1 << 16 else "I"
-    rows = [
-        int.from_bytes(array(lane, row).tobytes(), sys.byteorder)
-        for row in zip(*texts, strict=True)
-    ]
-    size = len(texts) * array(lane).itemsize
+    width = array(lane).itemsize
+    size = len(texts) * width
+    joined = b"".join(texts)
+    if len(joined) != n * len(texts):
+        raise ValueError("the texts have scores of different numbers of tasks")
+    rows = []
+    for place in range(n):
+        lanes = bytearray(size)
+        lanes[::width] = joined[place::n]
+        rows.append(int.from_bytes(lanes, "little"))
     totals = [sum(text) for text in texts]
     chance, excess = Random(0), 0
     for _ in range(resamples):
-        drawn = array(lane, sum(chance.choices(rows, k=n)).to_bytes(size, sys.byteorder))
+        drawn = array(lane, sum(chance.choices(rows, k=n)).to_bytes(size, "little"))
+        if sys.byteorder == "big":
+            drawn.byteswap()
         highest = max(drawn)
         excess += highest - totals[drawn.index(highest)]
     return max(0.0, excess / resamples / n / GRADES)

@@ -74,8 +74,7 @@ def _aligned(texts: Sequence[Outcomes], metric: str) -> list[bytes]:
     kept = {tasks: [task in shared for task in tasks] for tasks in lists if shared < set(tasks)}
     columns = []
     for text, known in zip(texts, scores, strict=True):
-        grades = [graded(score or 0.0) for score in known]
-        column = bytes(map(grades.__getitem__, text.codes))
+        column = text.coded([graded(score or 0.0) for score in known])
         some = kept.get(text.tasks)
         columns.append(bytes(compress(column, some)) if some else column)
     return columns

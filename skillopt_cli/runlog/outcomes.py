@@ -95,6 +95,16 @@ class Outcomes:
         first, end = bisect_left(self.tasks, task), bisect_right(self.tasks, task)
         return [Outcome(task, *self.pairs[code]) for code in self.codes[first:end]]
 
+    def coded(self, values: Sequence[int]) -> bytes:
+        """A byte for each attempt: the value of its scores.
+
+        Args:
+            values: in [0, 255], of each of the different scores.
+        """
+        if isinstance(self.codes, bytes):
+            return self.codes.translate(bytes(values).ljust(_BYTE))
+        return bytes(map(values.__getitem__, self.codes))
+
     @property
     def by_task(self) -> dict[str, tuple[Outcome, ...]]:
         """The attempts at each task; more than one where attempts are repeated."""

@@ -14,6 +14,7 @@ from skillopt_cli.runlog.text.format import one_line, score
 from skillopt_cli.runlog.view import RunView
 
 Option = dict[str, Any]
+Interval = tuple[float, float]
 
 BAND = "95 % interval of the skill in force"
 _CROSS = "path://M2 0L0 2L3 5L0 8L2 10L5 7L8 10L10 8L7 5L10 2L8 0L5 3Z"
@@ -50,10 +51,11 @@ class Chart:
 
 def score_chart(view: RunView) -> Chart:
     """The scores of a run by step, from zero, with their intervals."""
-    line = _line(view, "in force")
+    ends = list(_intervals(view))
+    line = _line(view, "in force", ends)
     option = _stepped(max(view.total_steps, len(line) - 1))
     option["series"] = [
-        *_band(view),
+        *_band(ends),
         {
             "name": "best skill",
             "type": "line",
@@ -80,7 +82,10 @@ def score_chart(view: RunView) -> Chart:
 
 def overlaid_chart(runs: Sequence[tuple[str, RunView]]) -> Chart:
     """The scores of the skill in force of several runs, by step."""
-    lines = [(one_line(label), _line(view, f"{one_line(label)}, in force")) for label, view in runs]
+    lines = [
+        (one_line(label), _line(view, f"{one_line(label)}, in force", list(_intervals(view))))
+        for label, view in runs
+    ]
     option = _stepped(max(len(line) - 1 for _, line in lines))
     option["series"] = [
         {
@@ -169,9 +174,12 @@ def _by_step(view: RunView) -> list[tuple[int, float | None, float | None]]:
     return [(step, *known.get(step, (None, None))) for step in range(last + 1)]
 
 
-def _line(view: RunView, title: str) -> list[Option | None]:
-    """The points of the skill in force, with what the tooltip shows."""
-    reach = list(_intervals(view))
+def _line(view: RunView, title: str, reach: Sequence[Interval | None]) -> list[Option | None]:
+    """The points of the skill in force, with what the tooltip shows.
+
+    Args:
+        reach: the interval of each score.
+    """
     points: list[Option | None] = []
     for (step, current, best), ends in zip(_by_step(view), reach, strict=True):
         if current is None:
@@ -186,7 +194,7 @@ def _line(view: RunView, title: str) -> list[Option | None]:
     return points
 
 
-def _intervals(view: RunView) -> Iterator[tuple[float, float] | None]:
+def _intervals(view: RunView) -> Iterator[Interval | None]:
     """The interval of each score in force, None where its number of tasks is unknown."""
     counts = {(0, 0): view.baseline.scored if view.baseline else 0}
     counts |= {(s.number, 0): s.gate.decision.scored for s in view.steps if s.gate}
@@ -202,9 +210,8 @@ def _intervals(view: RunView) -> Iterator[tuple[float, float] | None]:
         yield interval(current, n) if current is not None and n else None
 
 
-def _band(view: RunView) -> Iterator[Option]:
+def _band(ends: Sequence[Interval | None]) -> Iterator[Option]:
     """The interval of the skill in force: the area between two lines."""
-    ends = list(_intervals(view))
     shared = {
         "name": BAND,
         "type": "line",
