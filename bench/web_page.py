@@ -9,6 +9,7 @@ read; then each page is asked for ten times. It must answer within 100 ms, and t
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import tempfile
@@ -45,6 +46,7 @@ from skillopt_cli.core.task import Usage
 from skillopt_cli.store.codec import dump_fact
 from skillopt_cli.web.app import application
 from skillopt_cli.web.security import Access
+from skillopt_cli.web.server import COLLECT_EACH
 
 RUN = "/runs/searchqa/long"
 PLACES = (
@@ -147,6 +149,7 @@ def measured(steps: int, tasks: int) -> dict[str, object]:
 
 def asked(root: Path, paths: Sequence[str]) -> tuple[float, dict[str, float], dict[str, float]]:
     """Seconds until a new server has read the runs, milliseconds of each page at first and then."""
+    gc.set_threshold(COLLECT_EACH)
     app = application(root, Access(""), patience=3600)
     with TestClient(app, base_url="http://127.0.0.1:7860") as asking:
         began = time.process_time()

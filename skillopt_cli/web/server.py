@@ -23,7 +23,7 @@ from skillopt_cli.web.connections import LIMITS, ConnectionLimits, bounded_proto
 from skillopt_cli.web.security import CODE, LOGIN, Access
 from skillopt_cli.web.token import login_file
 
-_COLLECT_EACH = 100_000
+COLLECT_EACH = 100_000
 """Allocations between two garbage collections: each would delay a page when long runs are in
 memory, and their views have no reference cycles."""
 SHUTDOWN_SECONDS = 2
@@ -48,7 +48,7 @@ def serve(
     Raises:
         UsageError: the host or port cannot be used, or the login file cannot be kept.
     """
-    gc.set_threshold(_COLLECT_EACH)
+    gc.set_threshold(COLLECT_EACH)
     with _bound(access) as listener, ExitStack() as login:
         bound, port = listener.getsockname()[:2]
         access = replace(access, port=port)
