@@ -46,9 +46,9 @@ class FlashMessages:
         self._texts: OrderedDict[str, str] = OrderedDict()
 
     def add(self, text: str) -> str:
-        """Store a text; returns its name."""
+        """Store a text with the time of day, since it stays on an open page; returns its name."""
         name = secrets.token_urlsafe(9)
-        self._texts[name] = text
+        self._texts[name] = f"{text} (at {datetime.now().astimezone():%H:%M:%S})"
         while len(self._texts) > MOST_MESSAGES:
             self._texts.popitem(last=False)
         return name

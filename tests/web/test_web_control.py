@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -374,4 +375,5 @@ def test_a_confirmation_goes_when_the_run_is_finished(
         page = parsed(asking.get(address).text)
     told = page.find(".//*[@id='message']")
     assert told is not None
-    assert text_of(told) == ("" if ended else "the run is resumed")
+    stated = r"the run is resumed \(at \d\d:\d\d:\d\d\)"
+    assert re.fullmatch("" if ended else stated, text_of(told))
