@@ -66,7 +66,7 @@ def answer(
             f"`skillopt answer` takes own tasks, such as `{EXAMPLE}`",
         )
     note_unused_settings(home, overrides, request.config)
-    opened = open_benchmark(request.config, answered=False)
+    opened = open_benchmark(request.config, scored=False)
     request = replace(with_skill(request, path), measured="all", benchmark=opened)
     with new_folder(request.config, run_id, datetime.now().astimezone(), training=False) as folder:
         _answer(folder, request, opened, out)

@@ -15,17 +15,17 @@ from skillopt_cli.plugins import load_benchmark
 from skillopt_cli.ports import Benchmark, BenchmarkRequest, Referenced
 
 
-def open_benchmark(config: RunConfig, *, answered: bool = True) -> Benchmark:
-    """The benchmark with its tasks loaded, which need answers unless `answered` is false.
+def open_benchmark(config: RunConfig, *, scored: bool = True) -> Benchmark:
+    """The benchmark with its tasks loaded, which need answers where attempts are `scored`.
 
     Raises:
         ConfigError: there is no such benchmark.
         DataError: its data is missing or malformed.
     """
-    return load_benchmark(config.env.name).open(benchmark_request(config, answered=answered))
+    return load_benchmark(config.env.name).open(benchmark_request(config, scored=scored))
 
 
-def benchmark_request(config: RunConfig, *, answered: bool = True) -> BenchmarkRequest:
+def benchmark_request(config: RunConfig, *, scored: bool = True) -> BenchmarkRequest:
     """The settings with which the benchmark is opened."""
     env = config.env
     split_dir, data_path = env.tasks_from
@@ -37,7 +37,7 @@ def benchmark_request(config: RunConfig, *, answered: bool = True) -> BenchmarkR
         split_seed=env.split_seed,
         limit=env.limit,
         options=env.options,
-        answered=answered,
+        scored=scored,
     )
 
 

@@ -50,7 +50,7 @@ def as_argument(path: str) -> str:
 
 
 def inferred_layers(
-    draft: Resolved, argument: str, *, answered: bool = True
+    draft: Resolved, argument: str, *, scored: bool = True
 ) -> tuple[list[Layer], str]:
     """What own tasks determine, a layer each, and what of them is not used, in a few words.
 
@@ -59,7 +59,7 @@ def inferred_layers(
     is all that comes back.
 
     Args:
-        answered: whether the tasks need answers.
+        scored: whether attempts are scored; where not, the tasks need no answers.
 
     Raises:
         ConfigError, DataError: the tasks cannot be read, or leave more than one reading.
@@ -69,9 +69,9 @@ def inferred_layers(
     if not any(env.tasks_from):
         return [], ""
     if env.name and not by_path:
-        return [], _unused(draft.config, answered=answered) if env.name == OWN_TASKS else ""
+        return [], _unused(draft.config, scored=scored) if env.name == OWN_TASKS else ""
     infer = load_benchmark(OWN_TASKS).infer
-    request = benchmark_request(draft.config, answered=answered)
+    request = benchmark_request(draft.config, scored=scored)
     inference = infer(request) if infer else Inference()
     found = dict(inference.settings)
     if env.skill_init or env.from_scratch:
@@ -84,13 +84,13 @@ def inferred_layers(
     return layers if by_path else [name, *layers], inference.unused
 
 
-def _unused(config: RunConfig, *, answered: bool) -> str:
+def _unused(config: RunConfig, *, scored: bool) -> str:
     """What of own tasks is not used under settings that infer nothing; "" where it is unknown."""
     spec = load_benchmark(OWN_TASKS)
     if spec.infer is None or spec.options is None:
         return ""
     unset = {name: field.default for name, field in spec.options.model_fields.items()}
-    request = benchmark_request(config, answered=answered)
+    request = benchmark_request(config, scored=scored)
     with suppress(SkillOptError):  # opening the benchmark reports it
         return spec.infer(replace(request, options={**unset, **request.options})).unused
     return ""

@@ -113,7 +113,7 @@ def settle(overrides: Overrides, environment: Mapping[str, str]) -> Resolved:
     inferred: list[Layer] = []
     unused = ""
     if not overrides.resumed:
-        inferred, unused = inferred_layers(draft, overrides.benchmark, answered=overrides.scored)
+        inferred, unused = inferred_layers(draft, overrides.benchmark, scored=overrides.scored)
     named = resolve([*inferred, *files, *above]).config.env.name
     layers = [*benchmark_layers(named), *inferred, *files, *above]
     draft = resolve(layers)

@@ -235,8 +235,8 @@ class BenchmarkRequest:
         data_root: where `skillopt data prepare` puts data, usually `data`.
         limit: keep the first N tasks of each split; 0 keeps all.
         options: the remaining keys of the `env` section.
-        answered: whether tasks need answers. Where they do not, none is read, and a file is not
-            cut: its tasks are the test split, in their order.
+        scored: whether attempts are scored. Where not, tasks need no answers: none is read, and a
+            file is not cut, but its tasks are the test split, in their order.
     """
 
     split_dir: Path | None = None
@@ -246,7 +246,7 @@ class BenchmarkRequest:
     split_seed: int = 42
     limit: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
-    answered: bool = True
+    scored: bool = True
 
 
 @dataclass(frozen=True, slots=True)

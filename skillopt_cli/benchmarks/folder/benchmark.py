@@ -80,26 +80,26 @@ class FolderBenchmark(TextBenchmark[FolderOptions]):
             data["context"] = record.text(context_key, blank=True)
         if record.data.get("choices") is not None:
             data["choices"] = record.texts("choices")
-        answered = self.request.answered
-        data["answers"] = references(record, options) if answered else ()
+        scored = self.request.scored
+        data["answers"] = references(record, options) if scored else ()
         if options.scorer == "regex":
             own = record.data.get("pattern") is not None
             pattern = record.text("pattern") if own else options.pattern
             data |= {"pattern": sys.intern(pattern)} if pattern else {}
-        if answered and (fault := self._scorer.check(data)):
+        if scored and (fault := self._scorer.check(data)):
             raise record.fault(fault)
         kind = sys.intern(record.kind("task"))
         id_key = options.id_key or "id"
         named = options.id_key or record.data.get("id") is not None
         # Of tasks without answers any two may be the same.
-        unnamed = f"task-{_digest(data)}" if answered else f"line-{record.number}"
+        unnamed = f"task-{_digest(data)}" if scored else f"line-{record.number}"
         task_id = record.identifier(id_key) if named else unnamed
         return Task(task_id, kind, data)
 
     def empty_cells(self, record: Record) -> Sequence[EmptyCell]:
         """Those of task text, reference and named id, and of options where these are scored."""
         record = uniform(record, self.options)
-        return needed_cells(record, self.options, answered=self.request.answered)
+        return needed_cells(record, self.options, scored=self.request.scored)
 
     def content(self, task: Task) -> Iterable[str]:
         """Context, question, options and references, whatever the order of these."""
@@ -134,7 +134,7 @@ class FolderBenchmark(TextBenchmark[FolderOptions]):
 
     def expected(self, task: Task) -> tuple[str, ...]:
         """The references, as the scorer shows them; none where tasks need none."""
-        if not self.request.answered:
+        if not self.request.scored:
             return ()
         return self._scorer.score(task.data, "").expected
 
@@ -177,7 +177,7 @@ def open_folder(request: BenchmarkRequest) -> Benchmark:
         DataError: a record is unusable; see `load_splits` for the rest.
     """
     options = read_options(FolderOptions, request.options, FolderBenchmark.name)
-    kind = JudgedFolder if options.scorer == "judge" and request.answered else FolderBenchmark
+    kind = JudgedFolder if options.scorer == "judge" and request.scored else FolderBenchmark
     return kind.open(request)
 
 

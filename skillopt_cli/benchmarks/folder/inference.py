@@ -71,7 +71,7 @@ def infer(request: BenchmarkRequest) -> Inference:
     columns = read_columns(records, str(request.split_dir or request.data_path))
     context = context_column(columns, options)
     refuse_one_column(options)
-    answer = answer_column(columns, options) if request.answered else Choice("")
+    answer = answer_column(columns, options) if request.scored else Choice("")
     prompt = prompt_column(columns, options, answer.name)
     own_id = id_column(columns, options, (prompt.name, answer.name, context))
     for key, column, usual in (
@@ -82,11 +82,11 @@ def infer(request: BenchmarkRequest) -> Inference:
         if column.name not in usual:
             found[key] = Inferred(column.name, column.why)
     chosen = options.model_copy(update={"prompt_key": prompt.name, "answer_key": answer.name})
-    cells = (needed_cells(record, chosen, answered=request.answered) for record in records)
+    cells = (needed_cells(record, chosen, scored=request.scored) for record in records)
     refuse_empty_cells([cell for found_in in cells for cell in found_in])
-    if request.answered:
+    if request.scored:
         found |= _from_answers(request, records, prompt.name, answer.name, context)
-    scorer = request.options.get("scorer") or (found["scorer"].value if request.answered else "")
+    scorer = request.options.get("scorer") or (found["scorer"].value if request.scored else "")
     fields = {"kind", "choices"} | ({"pattern"} if scorer == "regex" else set())
     used = fields | {answer.name, prompt.name, context, own_id.name}
     return Inference(found, unused_words(columns, used, context, named=bool(own_id.name)))

@@ -54,9 +54,7 @@ def refuse_one_column(options: FolderOptions) -> None:
             )
 
 
-def needed_cells(
-    record: Record, options: FolderOptions, *, answered: bool = True
-) -> list[EmptyCell]:
+def needed_cells(record: Record, options: FolderOptions, *, scored: bool = True) -> list[EmptyCell]:
     """The empty cells of a row that its task needs.
 
     Those below task text and reference, below an id that the options name, and below choices where
@@ -65,7 +63,7 @@ def needed_cells(
     needed: list[Sequence[str]] = [(options.prompt_key,) if options.prompt_key else PROMPT_KEYS]
     if options.id_key:
         needed.append((options.id_key,))
-    if answered and (options.answer_key or options.scorer != "regex"):
+    if scored and (options.answer_key or options.scorer != "regex"):
         needed.append((options.answer_key,) if options.answer_key else ANSWER_KEYS)
     if options.scorer == "choice":
         needed.append(("choices",))

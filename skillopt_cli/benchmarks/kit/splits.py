@@ -124,7 +124,7 @@ def load_splits(
     if request.limit:
         tasks = {split: tasks[split][: request.limit] for split in SPLITS}
     counts = " / ".join(f"{len(tasks[split])} {split}" for split in SPLITS)
-    if not request.answered:
+    if not request.scored:
         counts = count(len(tasks["test"]), "task")
     left_out = _left_out_words(splits.left_out)
     about = f"{counts}; {left_out}" if left_out else counts
@@ -224,12 +224,12 @@ def _from_file(request: BenchmarkRequest, form: TaskFormat) -> Splits:
     files = [_read(file, form) for file in _task_files(path, form.pattern)]
     if len(files) == 1:
         _filled(files[0])  # one of many may be empty
-    if request.answered:
+    if request.scored:
         leave_out_repeats(files, form)
     tasks = [task for file in files for task in file.tasks]
     refuse_repeats({"train": tasks}, form, files)
     place = files[0].path if len(files) == 1 else path
-    if not request.answered:
+    if not request.scored:
         whole: dict[Split, tuple[Task, ...]] = {"train": (), "selection": (), "test": tuple(tasks)}
         return Splits(f"{shown_path(place)}{_read_how(files)}", whole, _left_out(files))
     shared: dict[str, Callable[[Task], str]] = {BY_LABEL: form.label, BY_KIND: lambda t: t.kind}
