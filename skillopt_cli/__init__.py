@@ -16,6 +16,8 @@ _HOMES = {
         "Decision",
         "RunResult",
         "SplitScore",
+        "answer",
+        "answer_async",
         "evaluate",
         "evaluate_async",
         "load_run",

@@ -1,6 +1,8 @@
 from skillopt_cli.api import Decision as Decision
 from skillopt_cli.api import RunResult as RunResult
 from skillopt_cli.api import SplitScore as SplitScore
+from skillopt_cli.api import answer as answer
+from skillopt_cli.api import answer_async as answer_async
 from skillopt_cli.api import evaluate as evaluate
 from skillopt_cli.api import evaluate_async as evaluate_async
 from skillopt_cli.api import load_run as load_run

@@ -1,5 +1,6 @@
-"""The public Python API: train, evaluate, prune, resume and load runs."""
+"""The public Python API: train, evaluate, answer, prune, resume and load runs."""
 
+from skillopt_cli.api.answering import answer, answer_async
 from skillopt_cli.api.evaluation import evaluate, evaluate_async
 from skillopt_cli.api.pruning import prune, prune_async
 from skillopt_cli.api.result import Decision, RunResult, SplitScore, load_run
@@ -9,6 +10,8 @@ __all__ = [
     "Decision",
     "RunResult",
     "SplitScore",
+    "answer",
+    "answer_async",
     "evaluate",
     "evaluate_async",
     "load_run",

@@ -1,7 +1,9 @@
-"""Evaluations that their run folder describes: a comparison of arms, or a pruning."""
+"""Evaluations that their run folder describes: a comparison of arms, a pruning, or answers."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,12 +15,15 @@ from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.core.events import SkillPruned
 from skillopt_cli.core.run_verdict import VerdictRule
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.engine.session import Session, compare_session, prune_session
+from skillopt_cli.core.task import Attempt
+from skillopt_cli.engine.session import Session, answer_session, compare_session, prune_session
 from skillopt_cli.reports.arms import arms_document, task_rows
+from skillopt_cli.reports.export.answers import AnswerRow, answer_rows, csv_of_answers
 from skillopt_cli.reports.task_lint import lint_document
 from skillopt_cli.runlog.pruning import pruned_document
 from skillopt_cli.runlog.run_log import RunLog
-from skillopt_cli.store.atomic_files import replace_folder, replace_text
+from skillopt_cli.store.atomic_files import replace_bytes, replace_folder, replace_text
+from skillopt_cli.store.layout import ANSWERS
 
 
 async def measure_plan(
@@ -28,6 +33,15 @@ async def measure_plan(
     if plan.pruned:
         pruned = await execute(folder, planned(request, plan), prune_session, on_event)
         keep_pruned(folder, plan, pruned.skill)
+        return
+    if not plan.scored:
+        rows: list[AnswerRow] = []
+        answering = partial(answered, rows=rows)
+        try:
+            await execute(folder, planned(request, plan), answering, on_event)
+        finally:
+            if plan.out and rows:
+                replace_bytes(Path(plan.out), csv_of_answers(rows))
         return
     work = partial(compared, plan=plan)
     write_evaluation(folder, await execute(folder, planned(request, plan), work, on_event))
@@ -46,6 +60,23 @@ def planned(request: RunRequest, plan: EvalPlan) -> RunRequest:
         skill_from=named,
         resumable=True,
     )
+
+
+async def answered(session: Session, rows: list[AnswerRow]) -> None:
+    """Answer all tasks with the skill of a session.
+
+    Args:
+        rows: gets a row for each task, as `answers.jsonl` does, where any was attempted.
+    """
+    run = session.run
+    prompts = {task.id: run.hide(run.benchmark.brief(task).prompt) for task in run.tasks("all")}
+
+    def keep(made: Mapping[str, Attempt]) -> None:
+        rows[:] = answer_rows(prompts, made)
+        lines = (json.dumps(row, ensure_ascii=False) for row in rows)
+        run.keep(ANSWERS, "".join(f"{line}\n" for line in lines))
+
+    await answer_session(session, keep)
 
 
 async def compared(session: Session, plan: EvalPlan) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.core.events import Means, RunFinished, SkillPruned
 from skillopt_cli.core.ledger import Spent
 from skillopt_cli.reports.evaluation import evaluation_of
+from skillopt_cli.reports.export.answers import AnswerRow, read_answers
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.runlog.summary import Status, status, summarise
@@ -171,6 +172,17 @@ class RunResult:
         except (OSError, ValueError) as error:
             raise DataError(f"{path} is not an edit report", "restore it from a copy") from error
         return list(found)
+
+    def answers(self) -> list[AnswerRow]:
+        """One row per task that `answer` was given, in the order of the file; else none.
+
+        Each has its `id`, `input`, `answer`, `reply` and `error`, None for what there is not; the
+        error of a task that was left when the run ended early is `not attempted`.
+
+        Raises:
+            DataError: the rows cannot be read.
+        """
+        return read_answers(self.folder)
 
     def to_pandas(self) -> pd.DataFrame:
         """`tasks()` as a data frame.

@@ -87,7 +87,7 @@ async def resume_async(
     """Continue a run where it stopped and return its result, as `skillopt resume` does.
 
     A finished run is returned as it is, which needs no key, data or model. An evaluation can be
-    resumed if it compares arms or prunes.
+    resumed if it compares arms, prunes a skill or answers tasks.
 
     Args:
         run: the run folder, or a run id below `out_root`.
@@ -103,21 +103,24 @@ async def resume_async(
     folder = find_run(str(run), made.out_root)
     earlier = load_run(folder)
     planned = (folder / EVAL_PLAN).is_file() and (folder / CONFIG).is_file()
-    if earlier.is_evaluation and not planned:
+    plan = read_plan(folder) if planned else None
+    if earlier.is_evaluation and plan is None:
         raise UsageError(f"{folder} is an evaluation, which cannot be resumed", "evaluate again")
-    done = earlier.finished and not allow_drift and not (planned and earlier.evaluation is None)
+    measured = plan is None or (folder / plan.result).is_file()
+    done = earlier.finished and measured and not allow_drift
     log = RunLog(folder).read()
     if not done:
         refuse_live(folder, log.view.run, None)
-    roles: tuple[Role, ...] = () if done else ("target",) if planned else made.roles
-    made = replace(made, config=folder / CONFIG, roles=roles, run_folder=folder)
+    roles: tuple[Role, ...] = () if done else ("target",) if plan else made.roles
+    scored = plan is None or plan.scored
+    made = replace(made, config=folder / CONFIG, roles=roles, run_folder=folder, scored=scored)
     request = run_request(made, read_environment(), resumed=True)
     if done:
         check_given(folder, request.config, request.sources)
         return earlier
     request = replace(request, allow_drift=allow_drift)
-    if planned:
-        await measure_plan(folder, request, read_plan(folder), on_event)
+    if plan is not None:
+        await measure_plan(folder, request, plan, on_event)
         return load_run(folder)
     request, _ = with_plan(request, Progress.of(log.view))
     await execute(folder, request, train_session, on_event)

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from skillopt_cli.api.planned import compared, planned
+from skillopt_cli.cli.answer import run_answer, write_answers
 from skillopt_cli.cli.execute import execute, nothing_to_do, warn_of_long_skills
 from skillopt_cli.cli.output import show, show_json
 from skillopt_cli.cli.prune import run_prune, show_prune
@@ -19,7 +20,6 @@ from skillopt_cli.compose.benchmark import open_benchmark
 from skillopt_cli.compose.eval_plan import (
     EvalPlan,
     read_evaluation,
-    read_plan,
     write_evaluation,
     write_plan,
 )
@@ -28,10 +28,10 @@ from skillopt_cli.compose.run_folder import new_folder
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.ports import Benchmark
+from skillopt_cli.reports.export.answers import read_answers
 from skillopt_cli.reports.task_lint import lint_lines
 from skillopt_cli.reports.terminal import arms_table
 from skillopt_cli.runlog.run_log import RunLog
-from skillopt_cli.store.layout import EVALUATION
 
 
 def compare(
@@ -55,20 +55,24 @@ def compare(
         _measure(folder, request, settled, json=json)
 
 
-def resume_evaluation(folder: Path, request: RunRequest, *, json: bool) -> None:
+def resume_evaluation(folder: Path, request: RunRequest, plan: EvalPlan, *, json: bool) -> None:
     """Take up the evaluation of a run folder, or show the result of a finished one.
 
     Raises:
         DataError: what the folder holds cannot be read.
     """
-    plan, view = read_plan(folder), RunLog(folder).read().view
-    finished = isinstance(view.ending, RunFinished) and (folder / EVALUATION).exists()
+    view = RunLog(folder).read().view
+    finished = isinstance(view.ending, RunFinished) and (folder / plan.result).exists()
     if finished:
         nothing_to_do(folder, planned(request, plan))
     if plan.pruned and finished and view.pruned is not None:
         show_prune(folder, view.pruned, plan, json=json)
     elif plan.pruned:
         run_prune(folder, request, plan, json=json)
+    elif not plan.scored and finished:
+        write_answers(read_answers(folder), plan, json=json)
+    elif not plan.scored:
+        run_answer(folder, request, plan, json=json)
     elif finished:
         _show(folder, read_evaluation(folder), json=json)
     else:

@@ -13,6 +13,7 @@ from skillopt_cli.cli.options import AllowDrift, JsonLinesOption, RecordOption, 
 from skillopt_cli.cli.output import show_json
 from skillopt_cli.cli.run_flags import EVERY, FILES, with_run_flags
 from skillopt_cli.cli.train import print_plan, show_result
+from skillopt_cli.compose.eval_plan import read_plan
 from skillopt_cli.compose.fingerprint import check_given
 from skillopt_cli.compose.replaying import refuse_live
 from skillopt_cli.compose.request import run_request
@@ -25,7 +26,7 @@ from skillopt_cli.engine.session import train_session
 from skillopt_cli.planning.planner import Progress
 from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.runlog.summary import summarise
-from skillopt_cli.store.layout import CONFIG, EVAL_PLAN, EVALUATION
+from skillopt_cli.store.layout import CONFIG, EVAL_PLAN
 
 
 @with_run_flags(*(flag for flag in EVERY if flag not in FILES))
@@ -61,21 +62,23 @@ def resume(
 
         resume_targets(folder, overrides, json=json)
         return
-    measured = not planned or (folder / EVALUATION).is_file()
+    plan = read_plan(folder) if planned else None
+    measured = plan is None or (folder / plan.result).is_file()
     done = isinstance(view.ending, RunFinished) and measured and not allow_drift
     if not done:
         refuse_live(folder, view.run, replay)
     # What has nothing to do needs no model.
     roles: tuple[Role, ...] = () if done else ("target",) if planned else overrides.roles
-    overrides = replace(overrides, config=folder / CONFIG, roles=roles)
+    scored = plan is None or plan.scored
+    overrides = replace(overrides, config=folder / CONFIG, roles=roles, scored=scored)
     request = run_request(overrides, read_environment(), record, replay, resumed=True)
     request = replace(request, allow_drift=allow_drift, log=log)
     if done:
         check_given(folder, request.config, request.sources)
-    if planned:
+    if plan is not None:
         from skillopt_cli.cli.arms import resume_evaluation
 
-        resume_evaluation(folder, request, json=json)
+        resume_evaluation(folder, request, plan, json=json)
         return
     if done and isinstance(view.ending, RunFinished):
         nothing_to_do(folder, request)

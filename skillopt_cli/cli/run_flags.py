@@ -24,7 +24,9 @@ _GENERAL: dict[str, Any] = {
     "trust": TrustOption,
 }
 FILES = ("config", "preset")
-DATA = ("set_", "data")
+SCORED = "scored"
+"""The group of flags about tasks that have answers."""
+DATA = ("set_", "data", SCORED)
 ASKING = ("set_", "trust", "optimizer", "target")
 MEASURING = (*DATA, "trust", "target", "measuring", "caps")
 EVERY = (*_GENERAL, *get_args(FlagGroup))
@@ -34,6 +36,8 @@ _PLUGINS = "skillopt.plugin_flags"
 """Where the context of a command keeps the flags that plug-ins declare."""
 _GIVEN = "skillopt.plugin_flags_given"
 """Where it keeps what was given by them."""
+_SHOWN = "shown_flags"
+"""Where a command keeps the groups of flags that its help lists."""
 
 
 def option_of(found: Declared) -> Any:
@@ -71,13 +75,7 @@ class RunCommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """The command's parameters, those of plug-ins before the last, which is the help."""
         params = super().get_params(ctx)
-        listed = {p.name for p in params if not getattr(p, "hidden", False)}
-        shown = {
-            group
-            for group, own in (("target", "target_model"), ("data", "split_dir"))
-            if own in listed
-        }
-        added = _params(ctx.meta.get(_PLUGINS, {}).values(), shown)
+        added = _params(ctx.meta.get(_PLUGINS, {}).values(), getattr(self.callback, _SHOWN))
         return [*params[:-1], *added, *params[-1:]]
 
 
@@ -93,8 +91,8 @@ def _params(flags: Collection[PluginFlag], shown: Collection[str]) -> list[Any]:
         option = option_of(found.declared)
         (details,) = option.__metadata__
         details.help = f"{found.plugin}: {found.about.removesuffix('.')}."
-        group = "data" if found.declared.setting.group == "data" else "target"
-        details.hidden = group not in shown
+        group = found.declared.setting.group
+        details.hidden = ("target" if group == "training" else group) not in shown
         default = False if option.__origin__ is bool else None
         kind = Parameter.KEYWORD_ONLY
         added.append(Parameter(_parameter(found.flag), kind, default=default, annotation=option))
@@ -163,6 +161,7 @@ def _with_flags(command: Callable[..., None], shown: tuple[str, ...]) -> Callabl
     keyword = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in own]
     wrapped.__signature__ = signature(command).replace(parameters=[*keyword, *added])  # type: ignore[attr-defined]
     wrapped.__annotations__ = {p.name: p.annotation for p in [*keyword, *added]}
+    setattr(wrapped, _SHOWN, shown)
     return wrapped
 
 

@@ -122,7 +122,7 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
     with _open_base(folder, request) as base:
         recorder = _open_recorder(base)
         limits = _limit_calls(base)
-        benchmark = request.benchmark or open_benchmark(base.config)
+        benchmark = request.benchmark or open_benchmark(base.config, scored=request.scored)
         seed = request.skill or training_seed(base.config, benchmark.seed_skill)
         skills = (seed, *request.arms)
         check_loadable(skills, role_spec(base.config, "target"))

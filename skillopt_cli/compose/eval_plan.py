@@ -16,7 +16,7 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import TaskSet
 from skillopt_cli.safe_files import read_regular
 from skillopt_cli.store.atomic_files import replace_folder, replace_text
-from skillopt_cli.store.layout import EVAL_PLAN, EVALUATION
+from skillopt_cli.store.layout import ANSWERS, EVAL_PLAN, EVALUATION
 
 _ARMS = "arms"
 
@@ -36,13 +36,15 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class EvalPlan:
-    """Skills to measure on the same tasks.
+    """Skills to measure on the same tasks, or one to answer tasks with.
 
     Attributes:
         repeats: draws of each task.
         targets: models to measure with, one after the other; empty for the configured one.
         lint: whether to report on tasks that show nothing.
         pruned: where the only skill is written without its useless blocks; empty in a comparison.
+        scored: whether attempts are scored; where not, the only skill answers each task once.
+        out: where the table of answers is written too; empty for the run folder alone.
     """
 
     arms: tuple[Arm, ...]
@@ -51,11 +53,18 @@ class EvalPlan:
     targets: tuple[str, ...] = ()
     lint: bool = False
     pruned: str = ""
+    scored: bool = True
+    out: str = ""
 
     @property
     def skills(self) -> dict[str, SkillDocument]:
         """The skills by name."""
         return {arm.name: arm.skill for arm in self.arms}
+
+    @property
+    def result(self) -> str:
+        """The file of the run folder that a finished evaluation has written."""
+        return EVALUATION if self.scored else ANSWERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,8 @@ class _Written:
     targets: tuple[str, ...]
     lint: bool
     pruned: str = ""
+    scored: bool = True
+    out: str = ""
     schema: int = 1
 
 
@@ -85,7 +96,16 @@ def write_plan(folder: Path, plan: EvalPlan) -> None:
         if arm.skill.folder is not None:
             replace_folder(folder / _ARMS / arm.name, arm.skill)
     given = {arm.name: arm.given for arm in plan.arms}
-    written = _Written(given, plan.split, plan.repeats, plan.targets, plan.lint, plan.pruned)
+    written = _Written(
+        given,
+        plan.split,
+        plan.repeats,
+        plan.targets,
+        plan.lint,
+        plan.pruned,
+        plan.scored,
+        plan.out,
+    )
     text = json.dumps(_DOCUMENT.dump_python(written, mode="json"), ensure_ascii=False, indent=1)
     replace_text(folder / EVAL_PLAN, f"{text}\n")
 
@@ -106,7 +126,14 @@ def read_plan(folder: Path) -> EvalPlan:
             f"the plan of the evaluation {folder} cannot be read", "evaluate again"
         ) from None
     return EvalPlan(
-        arms, written.split, written.repeats, written.targets, written.lint, written.pruned
+        arms,
+        written.split,
+        written.repeats,
+        written.targets,
+        written.lint,
+        written.pruned,
+        written.scored,
+        written.out,
     )
 
 

@@ -139,7 +139,7 @@ def _tracking(folder: Path, request: RunRequest) -> Tracking | None:
 
 def _restart_hint(folder: Path, request: RunRequest) -> str:
     if not (request.training or request.resumable):
-        return f"run `skillopt {'eval' if request.scored else 'answer'}` again"
+        return "run `skillopt eval` again"
     replay = f" --replay {request.replay}" if request.replay else ""
     return f"`skillopt resume {folder}{replay}` takes the run up again"
 

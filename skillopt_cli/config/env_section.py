@@ -50,7 +50,7 @@ class EnvConfig(SettingsSection):
         Setting(
             order=20,
             brief="Folder with train/, selection/ and test/.",
-            group="data",
+            group="scored",
             path=True,
             free_on_resume=True,
         ),
@@ -62,7 +62,7 @@ class EnvConfig(SettingsSection):
             order=20,
             brief="File of own tasks, cut into splits.",
             flag="--tasks",
-            group="data",
+            group="scored",
             path=True,
             free_on_resume=True,
         ),

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
-FlagGroup = Literal["training", "measuring", "data", "optimizer", "target", "caps"]
+FlagGroup = Literal["training", "measuring", "data", "scored", "optimizer", "target", "caps"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -31,7 +30,7 @@ from skillopt_cli.core.repeats import Repeated
 from skillopt_cli.core.score import Measured, Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
-from skillopt_cli.core.task import TaskSet
+from skillopt_cli.core.task import Attempt, TaskSet
 from skillopt_cli.engine.caps import (
     arms,
     only_training_left,
@@ -171,29 +170,32 @@ async def evaluate_session(session: Session, split: TaskSet) -> Measured:
     return measured
 
 
-async def answer_session(session: Session, take: Callable[[Trajectory], None]) -> None:
+async def answer_session(session: Session, keep: Callable[[Mapping[str, Attempt]], None]) -> None:
     """Attempt every task once with `session.seed`, for the answers alone.
 
     Args:
-        take: hears each attempt when it ends.
+        keep: gets the attempts by task id, where any was made, also if the run ends early.
 
     Raises:
         Indecisive: as many attempts are broken as would make a measurement mean nothing.
     """
-    made: Counter[str] = Counter()
+    made: dict[str, Attempt] = {}
 
-    def counted(trajectory: Trajectory) -> None:
-        made[trajectory.attempt.ending] += 1
-        take(trajectory)
+    def take(trajectory: Trajectory) -> None:
+        made[trajectory.task.id] = trajectory.attempt
 
     async with _opened(session) as run:
-        async with session.budget.within():
-            await answer(run, session.seed, counted)
-        n, broken = made.total(), made["broken"]
+        try:
+            async with session.budget.within():
+                await answer(run, session.seed, take)
+        finally:
+            if made:
+                keep(made)
+        n, broken = len(made), sum(attempt.ending == "broken" for attempt in made.values())
         if n - broken < run.rule.min_coverage * n:
             raise Indecisive(
                 f"{broken} of {count(n, 'attempt')} could not be made{most_often(run)}",
-                "remove the cause of the broken attempts and ask again",
+                f"remove the cause of the broken attempts; {_again(session)} tries them again",
             )
         await _finish(run, RunFinished(0, 0, None, 0))
 

@@ -20,6 +20,7 @@ from skillopt_cli import (
     SkillOptError,
     Stamped,
     UsageError,
+    answer,
     evaluate,
     load_run,
     prune,
@@ -246,6 +247,48 @@ def test_a_comparison_with_several_targets_is_read() -> None:
     assert both.is_evaluation
 
 
+def new_tasks() -> Path:
+    """Three tasks without answers."""
+    path = Path("new.csv")
+    path.write_text("body\nThe first\nThe second\nThe third\n", encoding="utf-8")
+    return path
+
+
+def test_answers_are_those_of_the_command() -> None:
+    run, tasks = finished_run(*SMALLEST), new_tasks()
+    skill = run / "best_skill.md"
+    own: dict[str, object] = {"config": "own.yaml", "run_id": "python"}
+    text = "env: {name: folder, prompt_key: body}\nmodel: {backend: simulated}\n"
+    Path("own.yaml").write_text(text, encoding="utf-8")
+    found = answer(tasks, skill, out="python.csv", **own)
+    given = ("--skill", skill, "--config", "own.yaml", "--run-id", "shell")
+    assert Path("python.csv").read_text(encoding="utf-8") == skillopt("answer", tasks, *given).out
+    assert [row["input"] for row in found.answers()] == ["The first", "The second", "The third"]
+    assert all(row["answer"] and row["error"] is None for row in found.answers())
+    assert (found.finished, found.is_evaluation, found.evaluation, found.test) == (
+        True,
+        True,
+        None,
+        {},
+    )
+    assert load_run("python").answers() == load_run("shell").answers() == found.answers()
+    assert load_run("a").answers() == []
+    assert len(answer(tasks, None, **{**own, "run_id": "none"}).answers()) == 3
+
+
+def test_answers_that_were_stopped_are_resumed() -> None:
+    simulated: dict[str, object] = {"settings": {"model.backend": "simulated"}, "out": "a.csv"}
+    with pytest.raises(BudgetExhausted):
+        answer(new_tasks(), None, run_id="capped", max_rollouts=2, workers=1, **simulated)
+    errors = [row["error"] for row in load_run("capped").answers()]
+    assert errors == [None, None, "not attempted"]
+    partial = Path("a.csv").read_text(encoding="utf-8")
+    rows = resume("capped", max_rollouts=9).answers()
+    assert all(row["answer"] for row in rows)
+    assert partial != Path("a.csv").read_text(encoding="utf-8")
+    assert resume("capped").answers() == rows
+
+
 def test_a_pruning_is_the_one_of_the_command() -> None:
     finished_run(*SMALLEST)
     found = prune("a", out="python.md", run_id="python")
@@ -281,6 +324,10 @@ def test_nothing_is_shown_unless_asked_for(capfd: pytest.CaptureFixture[str]) ->
         (lambda: evaluate(None, "searchqa", preset="tiny", repeats=0), UsageError, "repeats"),
         (lambda: evaluate(None, "searchqa", preset="tiny", arms=["7"]), UsageError, "no run"),
         (lambda: prune("no.md", "searchqa", preset="tiny"), UsageError, "no.md"),
+        (lambda: answer("no.csv"), UsageError, "no.csv is no task file"),
+        (lambda: answer("no.csv", "no.md"), UsageError, "no.md"),
+        (lambda: answer("no.csv", split_dir="x"), UsageError, "named twice"),
+        (lambda: answer(5), UsageError, "`tasks` must be a text or a path, not int"),
         (
             lambda: train("searchqa", run_id=5),
             UsageError,
@@ -324,7 +371,13 @@ def test_a_path_is_taken_where_a_setting_is_a_path() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["compare_from_python.py", "train_from_python.py", "train_in_a_loop.py"]
+    "name",
+    [
+        "answer_from_python.py",
+        "compare_from_python.py",
+        "train_from_python.py",
+        "train_in_a_loop.py",
+    ],
 )
 def test_the_shown_scripts_run_on_their_own(name: str) -> None:
     ran = subprocess.run(

@@ -157,6 +157,7 @@ def test_a_shared_cache_makes_the_same_answers_free_and_no_evaluation_takes_them
     [
         (("nowhere.csv", *ALONE), "is no task file"),
         (("new.csv", *ALONE, "--tasks", "tickets.csv"), "named twice"),
+        (("new.csv", *ALONE, "--set", "env.split_dir=splits"), "named twice"),
         (("new.csv", "--skill", "nothing.md"), "nothing.md"),
         (("new.csv",), "no skill is named"),
         (("new.csv", *ALONE, "--from-scratch"), "exclude each other"),
@@ -192,3 +193,63 @@ def test_so_does_one_of_tasks_under_the_usual_names() -> None:
     Path("new.jsonl").write_text('{"question": "Which queue?"}\n', encoding="utf-8")
     ended = refused(3, "eval", "folder", "--tasks", "new.jsonl", "--split", "all", *ALONE)
     assert "`skillopt answer` applies a skill to tasks without answers" in ended.hint
+
+
+def made(run: str) -> int:
+    """Attempts of a run that were not recalled from its journal."""
+    finished = events(Path("outputs/folder", run), "rollout_finished")
+    return sum(not event["recalled"] for event in finished)
+
+
+@pytest.mark.parametrize("out", [(), ("--out", "a.csv")])
+def test_what_was_stopped_is_taken_up_and_nothing_is_paid_for_twice(out: tuple[str, ...]) -> None:
+    whole = skillopt("answer", "new.csv", *ALONE, "--run-id", "whole").out
+    capped = ("--max-rollouts", "2", "--workers", "1", "--run-id", "a")
+    ended = skillopt("answer", "new.csv", *ALONE, *capped, *out)
+    assert ended.code == 5
+    assert "resume a" in ended.err
+    partial = Path("a.csv").read_text(encoding="utf-8") if out else ended.out
+    assert [row["error"] for row in table(partial)] == ["", "", "not attempted"]
+    for _ in range(2):  # a finished one has nothing to do, and writes its table again
+        ended = skillopt("resume", "a", "--max-rollouts", "9")
+        assert ended.code == 0, ended.err
+        assert (Path("a.csv").read_text(encoding="utf-8") if out else ended.out) == whole
+        assert made("a") == 3
+    rows = skillopt("resume", "a", "--json").json["answers"]
+    assert [row["answer"] for row in rows] == [row["answer"] for row in table(whole)]
+
+
+def test_a_judge_is_not_needed_to_take_them_up() -> None:
+    judged = ("--scorer", "judge", "--max-rollouts", "1", "--workers", "1", "--run-id", "a")
+    unknown = ("--set", "model.judge.backend=openai_compatible")
+    assert skillopt("answer", "new.csv", *ALONE, *judged, *unknown).code == 5
+    ended = skillopt("resume", "a", "--max-rollouts", "9")
+    assert ended.code == 0, ended.err
+    assert {e["role"] for e in events(Path("outputs/folder/a"), "call_made")} == {"target"}
+
+
+def test_other_tasks_are_not_answered_in_their_place() -> None:
+    capped = ("--max-rollouts", "1", "--workers", "1", "--run-id", "a")
+    assert skillopt("answer", "new.csv", *ALONE, *capped).code == 5
+    text = Path("new.csv").read_text(encoding="utf-8")
+    Path("new.csv").write_text(text.replace("number 2", "number 9"), encoding="utf-8")
+    assert "the test split differs in 1 task: n2" in refused(2, "resume", "a").err
+
+
+def test_a_run_on_a_folder_of_splits_lends_its_settings() -> None:
+    lines = Path("tickets.csv").read_text(encoding="utf-8").splitlines()
+    for split, part in (("train", lines[1:5]), ("selection", lines[5:8]), ("test", lines[8:])):
+        folder = Path("splits", split)
+        folder.mkdir(parents=True)
+        (folder / "t.csv").write_text("\n".join([lines[0], *part]), encoding="utf-8")
+    ended = skillopt("train", "splits", *TINY, "--run-id", "r")
+    assert ended.code == 0, ended.err
+    ended = skillopt("answer", "new.csv", "--skill", "r:best")
+    assert [row["id"] for row in table(ended.out)] == ["n3", "n1", "n2"], ended.err
+
+
+def test_the_help_has_no_flag_of_tasks_with_answers() -> None:
+    shown = skillopt("answer", "--help").out
+    for flag in ("--tasks", "--split-dir", "--answer-key"):
+        assert flag not in shown and flag in skillopt("eval", "--help").out
+    assert "--scorer" in shown and "--prompt-key" in shown

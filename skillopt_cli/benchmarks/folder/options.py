@@ -32,7 +32,7 @@ class FolderOptions(BenchmarkOptions):
     """What the judge of the scorer judge calls a right answer; empty takes a wording of ours."""
     prompt_key: Annotated[str, Setting(flag="--prompt-key", group="data")] = ""
     """Key of the task text; empty takes prompt or question."""
-    answer_key: Annotated[str, Setting(flag="--answer-key", group="data")] = ""
+    answer_key: Annotated[str, Setting(flag="--answer-key", group="scored")] = ""
     """Key of the reference; empty takes answer, answers or reference."""
     context_key: Annotated[str, Setting(flag="--context-key", group="data")] = ""
     """Key of a text that is shown with the task, such as its subject; empty takes context."""
