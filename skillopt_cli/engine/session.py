@@ -325,14 +325,14 @@ def _refuse_if_used_up(session: Session, *, training: bool) -> None:
 
 async def _check_models(session: Session) -> None:
     run = session.run
-    selection = run.splits["selection"] or run.tasks("all")
-    filed = expects_files(run.benchmark.brief(selection[0]))
+    tasks = run.tasks("all")
+    filed = expects_files(run.benchmark.brief(tasks[0]))
     for role, chat in session.chats.items():
         asked = session.checks.get(role, chat)
         if role == "target" and session.trial is not None and not filed:
             await check_attempts(session.trial, session.seed, run.executor)
         elif role == "judge" and isinstance(run.benchmark, Judged):
-            await check_judges(asked, run.benchmark, selection)
+            await check_judges(asked, run.benchmark, tasks)
         else:
             await check_answers(asked, role)
         if (cap := session.budget.uncounted(role)) is not None:
