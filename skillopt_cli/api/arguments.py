@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, get_args, get_origin
@@ -34,7 +34,12 @@ def checked(call: Callable[P, T]) -> Callable[P, T]:
         UsageError: of the call it makes, for an argument that is missing, unknown or of that kind.
     """
     declared = signature(call, eval_str=True)
-    name = call.__name__.removesuffix("_async")
+    typed = {
+        key: found.annotation
+        for key, found in declared.parameters.items()
+        if found.kind is not Parameter.VAR_KEYWORD and found.annotation is not Parameter.empty
+    }
+    name = call.__qualname__.removesuffix("_async")
     hint = f"`help(skillopt_cli.{name})` describes every argument"
 
     @wraps(call)
@@ -44,19 +49,23 @@ def checked(call: Callable[P, T]) -> Callable[P, T]:
         except TypeError as error:
             raise UsageError(f"`{name}` cannot be called like this: {error}", hint) from None
         for key, value in given.items():
-            parameter = declared.parameters[key]
-            if parameter.kind is not Parameter.VAR_KEYWORD and not _fits(parameter, value):
-                words = " or ".join(dict.fromkeys(_words(parameter.annotation)))
+            if key in typed and not _fits(typed[key], value):
+                words = " or ".join(dict.fromkeys(_words(typed[key])))
                 raise UsageError(f"`{key}` must be {words}, not {type(value).__name__}", hint)
         return call(*args, **kwargs)
 
     return checking
 
 
-def _fits(parameter: Parameter, value: object) -> bool:
-    kind: TypeAdapter[Any] = TypeAdapter(parameter.annotation)
+@cache
+def _type(annotation: Any) -> TypeAdapter[Any]:
+    """What checks values of an annotation; built at the first of them, as it takes long."""
+    return TypeAdapter(annotation)
+
+
+def _fits(annotation: Any, value: object) -> bool:
     try:
-        kind.validate_python(value, strict=True)
+        _type(annotation).validate_python(value, strict=True)
     except ValidationError:
         return False
     return True

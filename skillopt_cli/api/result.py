@@ -149,6 +149,7 @@ class RunResult:
         path = self.folder / "history.json"
         return json.loads(read_regular(path)) if path.is_file() else []
 
+    @checked
     def edits(self, step: int) -> list[dict[str, Any]]:
         """The content of a step's `edit_report.json`: one record per proposed edit, in order.
 
@@ -157,7 +158,7 @@ class RunResult:
         and `trial`. A step that proposed nothing has none.
 
         Raises:
-            UsageError: the run has no such step.
+            UsageError: the run has no such step, or `step` is no whole number.
             DataError: the report cannot be read.
         """
         numbers = [decision.step for decision in self.decisions]

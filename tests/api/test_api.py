@@ -8,9 +8,11 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import SMALLEST, finished_run, outcome, skillopt
+from pydantic import TypeAdapter
 
 import skillopt_cli
 from skillopt_cli import (
@@ -29,6 +31,7 @@ from skillopt_cli import (
     train,
     train_async,
 )
+from skillopt_cli.api import arguments
 from skillopt_cli.core.errors import BudgetExhausted
 from skillopt_cli.runlog.schedule_file import read_schedule
 
@@ -112,6 +115,11 @@ def test_the_edits_of_a_step_are_those_of_its_report() -> None:
         with pytest.raises(UsageError, match=f"has no step {step}") as caught:
             result.edits(step)
         assert caught.value.hint == "its steps are 1 to 1"
+    wrong: Any
+    for wrong in (1.0, "1", True):
+        with pytest.raises(UsageError, match="`step` must be a whole number, not") as caught:
+            result.edits(wrong)
+        assert caught.value.hint == "`help(skillopt_cli.RunResult.edits)` describes every argument"
     report.write_text("{", encoding="utf-8")
     with pytest.raises(DataError, match="is not an edit report"):
         result.edits(1)
@@ -358,6 +366,27 @@ def test_a_mistake_is_an_error_that_names_it_and_leaves_nothing(
         call()
     assert caught.value.hint
     assert not Path("outputs").exists()
+
+
+def test_what_checks_a_type_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[object] = []
+
+    class Counted(TypeAdapter[Any]):
+        def __init__(self, kind: Any) -> None:
+            built.append(kind)
+            super().__init__(kind)
+
+    def check() -> None:
+        with pytest.raises(UsageError, match="nowhere"):
+            load_run("nowhere")
+
+    check()
+    monkeypatch.setattr(arguments, "TypeAdapter", Counted)
+    check()
+    assert built == []
+    arguments._type.cache_clear()
+    check()
+    assert len(built) == 1  # the run and `out_root` are of one type
 
 
 def test_a_path_is_taken_where_a_setting_is_a_path() -> None:
