@@ -57,10 +57,17 @@ TrustOption = Annotated[
 RunId = Annotated[str | None, typer.Option(help="Name of the run folder; else the local time.")]
 RecordOption = Annotated[
     Path | None,
-    typer.Option("--record", help="Record every model call that was used, to this file."),
+    typer.Option(
+        "--record",
+        help="Record every model call that was used, to this file.",
+        callback=_from_home,
+    ),
 ]
 ReplayOption = Annotated[
-    Path | None, typer.Option("--replay", help="Answer every model call from this recording.")
+    Path | None,
+    typer.Option(
+        "--replay", help="Answer every model call from this recording.", callback=_from_home
+    ),
 ]
 OutOption = Annotated[
     Path | None,

@@ -386,7 +386,7 @@ def _started(base: SessionBase, run: Run, models: Models, seed: SkillDocument) -
         skill=request.skill_from if request.skill else None,
         skill_title=request.skill.title if request.skill else "",
         read_only=read_only_files(seed, run.config) if training and run.optimizer else 0,
-        replay=begun.replay if begun else str(request.replay or ""),
+        replay=begun.replay if begun else str(request.replay.absolute()) if request.replay else "",
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from skillopt_cli import __version__
+from skillopt_cli.benchmarks.kit.splits import shown_path
 from skillopt_cli.compose.endpoints import backend_name, effective
 from skillopt_cli.compose.fingerprint import binding, config_drift
 from skillopt_cli.compose.roles import (
@@ -78,8 +79,9 @@ def refuse_live(folder: Path, begun: RunStarted | None, replay: Path | None) -> 
     """
     if begun is None or not begun.replay or replay is not None:
         return
+    recording = shown_path(Path(begun.replay))
     raise UsageError(
-        f"{folder} is a replay of {begun.replay}, which is not continued with calls of models",
+        f"{folder} is a replay of {recording}, which is not continued with calls of models",
         f"go on by `skillopt resume {folder} --replay FILE`, begin it again with --replay, or begin"
         " a run of its own without",
     )

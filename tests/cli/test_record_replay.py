@@ -490,6 +490,26 @@ def test_a_replay_is_never_continued_with_calls_of_models(no_network: None) -> N
     assert "finished: nothing to do" in skillopt("resume", "b").err
 
 
+def test_the_path_of_a_recording_is_read_as_other_paths_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    home, elsewhere = Path("home").absolute(), Path("elsewhere").absolute()
+    home.mkdir()
+    elsewhere.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    train(*SMALLEST, "--record", "~/calls.jsonl")
+    assert (home / "calls.jsonl").is_file() and not Path("~").exists()
+    train(*SMALLEST, "--replay", "~/calls.jsonl", run_id="b")
+    (home / "calls.jsonl").rename(FILE)
+    run = train(*SMALLEST, "--replay", FILE, run_id="c").absolute()
+    log = run / "events.jsonl"
+    facts = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    log.write_text("".join(facts[:-1]), encoding="utf-8")
+    recording = FILE.absolute()
+    monkeypatch.chdir(elsewhere)
+    assert f"is a replay of {recording}, which" in refused(2, "resume", run).error
+
+
 def test_a_replay_that_died_is_not_offered_to_be_continued() -> None:
     train(*SMALLEST, "--record", FILE)
     folder = train(*SMALLEST, "--replay", FILE, run_id="b")
