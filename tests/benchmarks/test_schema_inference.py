@@ -343,7 +343,9 @@ def test_a_column_that_a_setting_names_is_shown_with_each_task(tmp_path: Path) -
 def cells(name: str) -> list[str]:
     """The cells of a column that is named like one of ids or not."""
     ids = [f"t{n}" for n in range(12)]
-    special = {"own_id": ids, "half_id": [one if one > "t2" else "" for one in ids]}
+    half = [one if one > "t2" else "" for one in ids]
+    special = {"own_id": ids, "half_id": half, "half": half}
+    special |= {f"codes_{k}": [f"C{n % k}" for n in range(12)] for k in (3, 11)}
     return special.get(name, ["x"] * 12)
 
 
@@ -362,6 +364,9 @@ def cells(name: str) -> list[str]:
         (["customerId", "paid"], "customerId (no ids of tasks: several have `x`), paid (`env.c"),
         (["customer_id", "own_id"], "customer_id"),
         (["half_id"], "half_id (no ids of tasks: some have none)"),
+        (["half"], "half (no ids of tasks: some have none)"),
+        (["codes_11"], "codes_11 (no ids of tasks: several have `C0`)"),
+        (["codes_3"], "codes_3 (`env.context_key=codes_3`"),
     ],
 )
 def test_columns_that_are_not_used_are_stated(tmp_path: Path, more: list[str], unused: str) -> None:

@@ -76,6 +76,26 @@ class Column:
     named_by_data: bool
 
     @property
+    def named_id(self) -> bool:
+        """Whether its name ends as those of ids do, such as `orderid` and, by chance, `paid`."""
+        return self.name.casefold().endswith("id")
+
+    @property
+    def no_ids(self) -> str | None:
+        """Why the cells are no ids of tasks: "" where they are, None where none are looked for.
+
+        They are by the name of the column, or by codes that hardly any two tasks have in common.
+        """
+        coded = self.of_codes and self.varied
+        if self.unique and (coded or self.named_id):
+            return ""
+        if not coded and not (self.named_id and _IDENTIFIER.fullmatch(self.name)):
+            return None
+        if self.repeated:
+            return f"several have `{self.repeated[:40]}`"
+        return None if self.filled else "some have none"
+
+    @property
     def prose(self) -> bool:
         """Whether it holds sentences, rather than names, labels or amounts."""
         return self.is_text and self.varied and self.words >= _PROSE
@@ -237,12 +257,10 @@ def id_column(columns: Columns, options: FolderOptions, taken: Iterable[str]) ->
         return Choice(options.id_key)
     if "id" in columns.by_name:
         return Choice("id")
-    for name, column in columns.by_name.items():
-        if column.unique and name.casefold().endswith("id") and name not in taken:
-            return Choice(name, "no two tasks have the same")
-    for name, column in columns.by_name.items():
-        if column.unique and column.of_codes and name not in (*taken, *OPTIONAL_KEYS):
-            return Choice(name, "a code of its own in each row")
+    free = [name for name in columns.by_name if name not in (*taken, *OPTIONAL_KEYS)]
+    if ids := [name for name in free if columns.by_name[name].no_ids == ""]:
+        named = (name for name in ids if columns.by_name[name].named_id)
+        return Choice(next(named, ids[0]), "no two tasks have the same")
     return Choice("")
 
 
@@ -279,13 +297,8 @@ def unused_words(columns: Columns, used: Iterable[str], context: str, *, named: 
 
 
 def _no_ids(column: Column) -> str:
-    """Why a column that is named like one of ids holds none of tasks; "" for any other."""
-    name = column.name
-    if not (_IDENTIFIER.fullmatch(name) and name.casefold().endswith("id")):
-        return ""
-    if column.repeated:
-        return f" (no ids of tasks: several have `{column.repeated[:40]}`)"
-    return "" if column.filled else " (no ids of tasks: some have none)"
+    """Why a column that ids are looked for in holds none of tasks; "" for any other."""
+    return f" (no ids of tasks: {column.no_ids})" if column.no_ids else ""
 
 
 def _likely_prompts(columns: Columns, names: Sequence[str]) -> list[str]:
