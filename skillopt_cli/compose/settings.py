@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -138,8 +138,7 @@ def settle(overrides: Overrides, environment: Mapping[str, str]) -> Resolved:
     settled = replace(with_script_paths(resolve(layers)), unused=unused)
     refuse_keys(settled, environment)
     _check_seed(settled)
-    for tracker in settled.config.run.trackers:
-        load_tracker(tracker)
+    _check_trackers(settled.config.run.trackers)
     check_roles(settled, specs, roles)
     return settled
 
@@ -190,6 +189,19 @@ def _check_options(draft: Resolved) -> None:
         spec.options.model_validate(dict(env.options))
     except ValidationError as error:
         raise explained(error, draft.sources, spec.options) from None
+
+
+def _check_trackers(names: Iterable[str]) -> None:
+    """Refuse trackers that cannot be loaded.
+
+    Raises:
+        ConfigError: there is none of a name, or its plug-in is broken.
+    """
+    for name in names:
+        try:
+            load_tracker(name)
+        except ConfigError as error:
+            raise ConfigError(f"`run.trackers`: {error.message}", error.hint) from error
 
 
 def _check_seed(settled: Resolved) -> None:

@@ -71,9 +71,7 @@ class Wrong:
     @classmethod
     def of(cls, error: SkillOptError, given: Given) -> Wrong:
         """A mistake at the field that its error names, or whose path it names."""
-        open_key = [error.key] if isinstance(error, Undetermined) else []
-        named = [*open_key, *keys_in(error.message), *_paths_in(error, given), *keys_in(error.hint)]
-        place = next(iter(named), "")
+        place = next(iter([*_about(error, given), *keys_in(error.hint)]), "")
         return cls(error, BENCHMARK if place == "env.name" else place)
 
     def shown(self, secrets: Secrets) -> Wrong:
@@ -115,9 +113,8 @@ def checked(given: Given, context: WebContext, environment: Mapping[str, str]) -
         try:
             return replace(_planned(left, context, environment), wrong=tuple(found))
         except SkillOptError as error:
-            about = keys_in(error.message) or _paths_in(error, left)
-            typed = [key for key in about if key in left.settings]
-            if typed or not _follows(error, taken):
+            typed = [key for key in _about(error, left) if key in left.settings]
+            if not _follows(error, taken, typed):
                 found.append(Wrong.of(error, left))
             if not typed:
                 break
@@ -166,6 +163,12 @@ def _planned(given: Given, context: WebContext, environment: Mapping[str, str]) 
         return replace(found, bug=type(error).__name__)
 
 
+def _about(error: SkillOptError, given: Given) -> list[str]:
+    """The settings that an error names, or whose path it names, the likeliest first."""
+    unclear = [error.key] if isinstance(error, Undetermined) else []
+    return [*unclear, *keys_in(error.message), *_paths_in(error, given)]
+
+
 def _paths_in(error: SkillOptError, given: Given) -> list[str]:
     """The settings whose path an error names, or begins with as it is given; the longest first."""
     paths = {key: Path(in_home(text)) for key, text in given.settings.items()}
@@ -183,8 +186,16 @@ def _is_path(key: str, value: Path) -> bool:
     return key in TASKS or len(value.parts) > 1 or value.suffix[1:].isalpha()
 
 
-def _follows(error: SkillOptError, taken: Iterable[str]) -> bool:
-    """Whether an error may be there only for what was taken out."""
+def _follows(error: SkillOptError, taken: Sequence[str], typed: Sequence[str]) -> bool:
+    """Whether an error may be there only for what was taken out.
+
+    Args:
+        typed: settings of the form that the error is about.
+    """
+    if isinstance(error, Undetermined) and error.key in taken:
+        return True
+    if typed:
+        return False
     groups = {key.partition(".")[0] for key in taken}
     named = {key.partition(".")[0] for key in keys_in(f"{error.message} {error.hint}")}
     return bool(groups & (named or SURROUNDINGS))

@@ -57,7 +57,7 @@ def test_trackers_are_named_by_flags_files_and_variables() -> None:
 
 def test_an_unknown_tracker_is_refused_before_anything_happens() -> None:
     ended = refused(2, "train", "searchqa", *SMALLEST, "--tracker", "mlfow")
-    assert ended.error == "error: there is no tracker `mlfow`"
+    assert ended.error == "error: `run.trackers`: there is no tracker `mlfow`"
     assert ended.hint == "hint: did you mean `mlflow`?"
     assert not Path("outputs").exists()
 

@@ -186,6 +186,20 @@ def test_tasks_with_one_answer_are_refused_as_by_the_shell() -> None:
         assert line.partition(": ")[2] in mistakes(answer.text)[""]
 
 
+def test_a_wrong_column_has_one_hint_and_hides_no_other_mistake() -> None:
+    wrong = {"set:env.answer_key": "quee", "set:run.trackers": "mlfow", "set:train.seed": "x"}
+    for values in ({**OWN, **wrong}, {**WITH_KEY, **wrong, "set:env.data_path": "cut"}):
+        with client(ROOT) as asking:
+            found = mistakes(send(asking, "plan", **values).text)
+        assert set(found) == {"", *(name.replace(":", "-").replace(".", "-") for name in wrong)}
+        column = found["set-env-answer_key"]
+        assert "did you mean env.answer_key=queue?" in column and "unclear" not in column
+        assert "did you mean mlflow?" in found["set-run-trackers"]
+    with client(ROOT) as asking:
+        found = mistakes(send(asking, "plan", **{**OWN, "set:run.trackers": "mlfow"}).text)
+    assert set(found) == {"", "set-env-answer_key", "set-run-trackers"}
+
+
 def test_a_file_and_splits_at_once_are_refused_in_words_of_the_form() -> None:
     with client(ROOT) as asking:
         answer = send(asking, "plan", **{**WITH_KEY, "set:env.split_dir": "cut"})
