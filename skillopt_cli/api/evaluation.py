@@ -90,7 +90,7 @@ async def evaluate_async(
         return evaluation_document(session, measured, chosen, str(skill or ""))
 
     now = datetime.now().astimezone()
-    with new_folder(request.config, run_id, now, training=False) as folder:
+    with new_folder(request.config, run_id, now) as folder:
         if plan is not None:
             write_plan(folder, plan)
             await measure_plan(folder, request, plan, on_event)

@@ -55,7 +55,7 @@ async def prune_async(
     plan = prune_plan(str(skill), path, Path(out) if out is not None else None)
     request = run_request(made.measuring(run_of(path), EXAMPLE), read_environment())
     now = datetime.now().astimezone()
-    with new_folder(request.config, run_id, now, training=False) as folder:
+    with new_folder(request.config, run_id, now) as folder:
         write_plan(folder, plan)
         await measure_plan(folder, request, plan, on_event)
     return load_run(folder)

@@ -62,7 +62,7 @@ def aa(
         return await _measured(session, repeats)
 
     now = datetime.now().astimezone()
-    with new_folder(request.config, run_id, now, training=False) as folder:
+    with new_folder(request.config, run_id, now) as folder:
         result, _ = execute(folder, request, work, as_json=False)
         result = {"skill": skill, **result}
         write_evaluation(folder, result)

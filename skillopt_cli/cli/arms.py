@@ -50,7 +50,7 @@ def compare(
     request = replace(request, benchmark=benchmark)
     settled = plan(request.config, benchmark)
     now = datetime.now().astimezone()
-    with new_folder(request.config, run_id, now, training=False) as folder:
+    with new_folder(request.config, run_id, now) as folder:
         write_plan(folder, settled)
         _measure(folder, request, settled, json=json)
 

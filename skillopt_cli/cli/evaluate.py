@@ -115,7 +115,7 @@ def evaluate(
         measured = await evaluate_session(session, chosen)
         return evaluation_document(session, measured, chosen, skill or "")
 
-    with new_folder(request.config, run_id, datetime.now().astimezone(), training=False) as folder:
+    with new_folder(request.config, run_id, datetime.now().astimezone()) as folder:
         result, _ = execute(folder, request, work, as_json=False)
         write_evaluation(folder, result)
     _show(folder, result, json=json)

@@ -63,7 +63,7 @@ def prune(
     request = run_request(overrides, read_environment(), record, replay)
     note_unused_settings(run_of(path), overrides, request.config)
     now = datetime.now().astimezone()
-    with new_folder(request.config, run_id, now, training=False) as folder:
+    with new_folder(request.config, run_id, now) as folder:
         write_plan(folder, plan)
         run_prune(folder, request, plan, json=json)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from skillopt_cli.api.evaluation import known_split
 from skillopt_cli.cli.output import put
 from skillopt_cli.compose.run_folder import find_run
-from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.core.formatting import count
 from skillopt_cli.reports.diff.named_skill import by_id, named_skill
 from skillopt_cli.reports.export.skill import ZIP, shipped_skill, zipped
@@ -43,13 +44,11 @@ def export_table(
     view = read_view(folder)
     found = exported_tasks(view, folder, chosen)
     put(out, WRITERS[form](TABLES[what](found)))
-    if words := partial_words(view):
-        typer.echo(f"Note: {words}", err=True)
+    _note(partial_words(view))
     if found.textless:
-        typer.echo(
-            f"Note: the answers of {count(found.textless, 'attempt')} are not in the run folder:"
-            " the stage has not ended, or its results.jsonl cannot be read",
-            err=True,
+        _note(
+            f"the answers of {count(found.textless, 'attempt')} are not in the run folder:"
+            " the stage has not ended, or its results.jsonl cannot be read"
         )
 
 
@@ -64,7 +63,8 @@ def export_skill(name: str, out_root: Path, out: Path | None) -> None:
     """
     if out is not None:
         check_vacant(out)
-    skill = shipped_skill(named_skill(by_id(name, out_root)))
+    named = named_skill(by_id(name, out_root))
+    skill = shipped_skill(named)
     archived = out is not None and out.suffix.lower() == ZIP
     if skill.folder is None:
         if archived:
@@ -77,3 +77,11 @@ def export_skill(name: str, out_root: Path, out: Path | None) -> None:
     else:
         replace_folder(out, skill)
         typer.echo(f"wrote {out}", err=True)
+    if named.best_of is not None:
+        with suppress(DataError):  # the skill is there whether its log can be read or not
+            _note(partial_words(read_view(named.best_of), "its best skill is that"))
+
+
+def _note(words: str) -> None:
+    if words:
+        typer.echo(f"Note: {words}", err=True)

@@ -76,7 +76,7 @@ def compare_targets(
     settled = plan(base.config, open_benchmark(base.config))
     requests = _requests(overrides, settled.targets)
     now = datetime.now().astimezone()
-    with new_folder(base.config, run_id, now, training=False) as folder:
+    with new_folder(base.config, run_id, now) as folder:
         write_plan(folder, settled)
         replace_text(folder / _SETTINGS, dump_config(base.config, folder))
     _measure(folder, settled, requests, json=json)

@@ -13,7 +13,7 @@ from skillopt_cli.backends.middleware.budget import Budget, PastUse
 from skillopt_cli.backends.middleware.recorder import RecordedCalls
 from skillopt_cli.backends.rate_limiter.provider_limits import ProviderLimits
 from skillopt_cli.backends.rate_limiter.stop_gate import StopGate
-from skillopt_cli.benchmarks.kit.data_check import reference_warnings
+from skillopt_cli.benchmarks.kit.data_check import task_warnings
 from skillopt_cli.compose.benchmark import (
     check_abilities,
     confirmation_tasks,
@@ -278,7 +278,7 @@ def _limit_calls(base: SessionBase) -> CallLimits:
 
 def _data_warnings(benchmark: Benchmark) -> Iterator[Degraded]:
     """What is odd about the tasks, before anything is spent on them."""
-    for warning in reference_warnings(benchmark):
+    for warning in task_warnings(benchmark):
         yield Degraded("data", f"{warning}; `skillopt data check` says more")
 
 

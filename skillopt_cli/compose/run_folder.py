@@ -16,24 +16,21 @@ from skillopt_cli.config.declarations import own_settings
 from skillopt_cli.config.files import RUN_FOLDER
 from skillopt_cli.config.scalars import dump_yaml
 from skillopt_cli.config.section import is_address
-from skillopt_cli.core.errors import DataError, UsageError
+from skillopt_cli.core.errors import DataError, SkillOptError, UsageError
 from skillopt_cli.permissions import FOLDER_MODES, make_folder
-from skillopt_cli.store.layout import CONFIG, CRASH, EVAL_PLAN, EVALUATION, EVENTS
+from skillopt_cli.runlog.run_log import read_view
+from skillopt_cli.runlog.text.unfinished import resume_command
+from skillopt_cli.store.layout import CONFIG, CRASH, EVAL_PLAN, EVENTS
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
 @contextmanager
-def new_folder(
-    config: RunConfig, run_id: str | None, now: datetime, *, training: bool = True
-) -> Iterator[Path]:
+def new_folder(config: RunConfig, run_id: str | None, now: datetime) -> Iterator[Path]:
     """The folder of a new run: `<out_root>/<benchmark>/<run_id>`.
 
     Without a run id it is the local time, with -2, -3, ... appended while the name is taken. When
     the run fails before anything happened, the folder is removed again, with those made around it.
-
-    Args:
-        training: False for an evaluation, which cannot be resumed.
 
     Raises:
         UsageError: the run id exists already, or is no plain name.
@@ -44,8 +41,8 @@ def new_folder(
     mode = FOLDER_MODES[config.run.shared_with]
     if run_id is None:
         folder = _timed(home, now, mode)
-    elif not _make(folder := vacant(config, run_id, training=training), mode):
-        raise _taken(folder, training=training)
+    elif not _make(folder := vacant(config, run_id), mode):
+        raise _taken(folder)
     try:
         yield folder
     # Ctrl-C as well: a run that has not begun leaves nothing.
@@ -71,7 +68,7 @@ def check_run_id(run_id: str) -> None:
         )
 
 
-def vacant(config: RunConfig, run_id: str, *, training: bool = True) -> Path:
+def vacant(config: RunConfig, run_id: str) -> Path:
     """The folder that a new run of this id would be given.
 
     Raises:
@@ -80,7 +77,7 @@ def vacant(config: RunConfig, run_id: str, *, training: bool = True) -> Path:
     check_run_id(run_id)
     folder = _home(config) / run_id
     if folder.exists():
-        raise _taken(folder, training=training)
+        raise _taken(folder)
     return folder
 
 
@@ -98,9 +95,11 @@ def _home(config: RunConfig) -> Path:
     return Path(config.env.out_root) / config.env.name
 
 
-def _taken(folder: Path, *, training: bool) -> UsageError:
-    resumable = training and not (folder / EVALUATION).exists()
-    resume = f"`skillopt resume {folder}` continues it, or " if resumable else ""
+def _taken(folder: Path) -> UsageError:
+    command = ""
+    with suppress(SkillOptError):  # who resumes a damaged run is shown what is wrong with it
+        command = resume_command(read_view(folder), str(folder))
+    resume = f"`{command}` continues it, or " if command else ""
     return UsageError(f"the run {folder} exists already", f"{resume}choose another `run_id=NAME`")
 
 

@@ -161,9 +161,13 @@ async def _of_tasks(
 
     found = await run_check("data", load)
     for benchmark in opened:
+        faults: list[Check] = []
         if started or not load_benchmark(config.env.name).runs_programs:
-            found += await run_check("data", partial(check_tasks, config, benchmark, environment))
-        found += await run_check("tasks used", partial(check_use, config, benchmark))
+            faults = await run_check("data", partial(check_tasks, config, benchmark, environment))
+            found += faults
+        # Whatever keeps a run from its tasks is a fault of the data as well.
+        if not exit_code(faults):
+            found += await run_check("tasks used", partial(check_use, config, benchmark))
         found += await run_check("seed skill", partial(check_texts, config, benchmark))
     return found
 

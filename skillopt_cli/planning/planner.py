@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from skillopt_cli.benchmarks.kit.data_check import reference_warnings
+from skillopt_cli.benchmarks.kit.data_check import task_warnings
 from skillopt_cli.compose.benchmark import (
     check_abilities,
     confirmation_tasks,
@@ -287,7 +287,7 @@ def plan_run(
         skill_chars=skill_chars(skill, by_program=by_program),
         unsuited=optimizer_unsuited(config, benchmark, splits["train"]),
         unedited=files_not_edited(skill, config),
-        data_warnings=tuple(reference_warnings(benchmark)),
+        data_warnings=tuple(task_warnings(benchmark)),
         likely=likely,
         seconds={role: forecaster.seconds(role) for role in costs},
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from command_line import SMALLEST, TINY, refused, rows, skillopt
+from command_line import SMALLEST, TINY, events, refused, rows, skillopt
 
 import skillopt_cli
 from skillopt_cli.core.errors import UsageError
@@ -310,10 +310,32 @@ def test_tasks_with_one_answer_are_refused_for_a_training_and_may_be_measured() 
         ended = refused(3, command, *(simulated if command != "init" else ("one.jsonl",)))
         assert ended.error == 'error: always answering "yes" scores 1.00'
         assert f"{ended.error}\n  {ended.hint}\n" in checked.out
+    checks = skillopt("doctor", *simulated, "--json").json["checks"]
+    (failing,) = [row for row in checks if row["state"] == "failing"]
+    assert (failing["name"], failing["what"]) == ("data", 'always answering "yes" scores 1.00')
     assert not Path("outputs").exists() and not Path("one-skill").exists()
     for split in ("test", "all"):
         ended = skillopt("eval", *simulated, "--skill", "mine.md", "--split", split)
         assert ended.code == 0, ended.err
+
+
+def test_nearly_the_same_tasks_in_two_splits_are_one_warning_of_each_run() -> None:
+    asked = ("Where is the red lamp kept, then?", "Where is the red lamp kept then")
+    for split, part in (("train", asked[:1]), ("selection", ()), ("test", asked[1:])):
+        rows = [{"question": one, "answer": "yes"} for one in part]
+        rows += [{"question": f"{split} {n}?", "answer": "no"} for n in range(4)]
+        folder = Path("near", split)
+        folder.mkdir(parents=True)
+        text = "".join(f"{json.dumps(row)}\n" for row in rows)
+        (folder / "t.jsonl").write_text(text, encoding="utf-8")
+    words = "1 pair of nearly the same task in two splits"
+    assert words in skillopt("data", "check", "near").out
+    assert words in skillopt("plan", "near", *TINY).out
+    ended = skillopt("train", "near", *TINY, "--run-id", "a", "--display", "plain")
+    assert ended.code == 0, ended.err
+    assert sum(words in line for line in ended.err.splitlines()) == 1
+    warned = [e["reason"] for e in events(Path("outputs/folder/a"), "degraded")]
+    assert sum(words in reason and reason.endswith("says more") for reason in warned) == 1
 
 
 def test_the_file_of_the_run_keeps_its_cut_in_an_evaluation() -> None:

@@ -329,16 +329,26 @@ def test_answers_that_are_not_there_are_counted() -> None:
 def test_figures_of_an_unfinished_run_are_said_to_be_those_so_far() -> None:
     folder = finished_run(*SMALLEST)
     unfinish(folder)
-    commands = (("runs", "export", "a"), ("gate-report", "a", "--format", "csv"))
-    for command in commands:
+    export, best = ("runs", "export"), folder / "best_skill.md"
+    skill, figures = "its best skill is that", "its figures are those"
+    commands = (
+        ((*export, "a"), figures),
+        (("gate-report", "a", "--format", "csv"), figures),
+        ((*export, "a", "--what", "skill"), skill),
+        ((*export, "a:best", "--what", "skill"), skill),
+        ((*export, best, "--what", "skill"), skill),
+    )
+    for command, what in commands:
         for state, working in (("running", lock_run(folder)), ("interrupted", nullcontext())):
             with working:
                 ended = skillopt(*command)
             assert ended.code == 0 and ended.out
             assert ended.err == (
-                f"Note: the run a is not finished ({state}): its figures are those so far,"
+                f"Note: the run a is not finished ({state}): {what} so far,"
                 " with 1 of 1 step recorded\n"
             )
+    for fixed in ("a:seed", "a:1", folder / "skills/step_0000.md"):
+        assert skillopt(*export, fixed, "--what", "skill").err == ""
     evaluated = skillopt("eval", "searchqa", *SMALLEST, "--from-scratch", "--run-id", "e")
     assert evaluated.code == 0, evaluated.err
     unfinish(Path("outputs/searchqa/e"))

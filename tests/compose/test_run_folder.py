@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
+from facts import begun, stamp
 
 from skillopt_cli.compose.run_folder import (
     anchored,
@@ -20,6 +22,8 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.config.files import file_layers
 from skillopt_cli.config.layers import Layer, resolve
 from skillopt_cli.core.errors import DataError, UsageError
+from skillopt_cli.core.events import RunEvent, RunFailed, RunFinished
+from skillopt_cli.store import codec
 
 NOW = datetime(2026, 1, 31, 10, 30)
 CONFIG = resolve([Layer("test", {"env": {"name": "searchqa"}})]).config
@@ -36,26 +40,41 @@ def test_the_name_is_the_local_time_and_a_number_when_that_is_taken() -> None:
     assert names == [stem, f"{stem}-2", f"{stem}-3"]
 
 
-def test_a_chosen_name_is_used_and_may_be_used_once() -> None:
+STOPPED = RunFailed("Interrupted", "stopped by the user", "", 130, resumable=True)
+REPLAY = begun(replay="calls.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("facts", "resumable"),
+    [
+        ([], False),
+        ([begun()], True),
+        ([begun(), STOPPED], True),
+        ([begun(), replace(STOPPED, resumable=False)], False),
+        ([begun(total_steps=0)], False),
+        ([begun(total_steps=0), STOPPED], True),
+        ([REPLAY], False),
+        ([begun(), RunFinished(3, 0, 0.5, 0)], False),
+    ],
+)
+def test_a_chosen_name_is_used_once_and_the_hint_resumes_what_can_be(
+    facts: list[RunEvent], resumable: bool
+) -> None:
     folder = made("mine")
     assert folder == Path("outputs/searchqa/mine")
-    (folder / "config.yaml").touch()
+    log = "".join(f"{codec.dump_fact(fact)}\n" for fact in stamp(facts))
+    (folder / "events.jsonl").write_text(log, encoding="utf-8")
     with pytest.raises(UsageError, match="exists already") as caught:
         made("mine")
-    assert f"skillopt resume {folder}" in caught.value.hint
+    resume = f"`skillopt resume {folder}` continues it, or " if resumable else ""
+    assert caught.value.hint == f"{resume}choose another `run_id=NAME`"
 
 
-@pytest.mark.parametrize("what", ["the command", "the folder"])
-def test_an_evaluation_is_not_to_be_resumed(what: str) -> None:
+def test_a_name_is_taken_by_a_run_that_cannot_be_read() -> None:
     folder = made("mine")
-    if what == "the folder":
-        (folder / "eval_summary.json").touch()
-    training = what == "the folder"
-    with (
-        pytest.raises(UsageError, match="exists already") as caught,
-        new_folder(CONFIG, "mine", NOW, training=training),
-    ):
-        pass
+    (folder / "events.jsonl").write_text("{\n{\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="exists already") as caught:
+        made("mine")
     assert caught.value.hint == "choose another `run_id=NAME`"
 
 

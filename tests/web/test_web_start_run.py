@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -425,13 +426,21 @@ def test_markup_in_what_is_typed_stays_text(tmp_path: Path) -> None:
     assert fields(answer.text)["run_id"] == script
 
 
-def test_a_taken_run_id_is_told_before_anything_is_started(trained: Path) -> None:
-    with client(trained) as asking:
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_taken_run_id_is_told_before_anything_is_started(
+    trained: Path, tmp_path: Path, finished: bool
+) -> None:
+    root = shutil.copytree(trained, tmp_path / "outputs")
+    if not finished:
+        log = root / "searchqa" / "a" / "events.jsonl"
+        lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+        log.write_text("".join(lines[:-1]), encoding="utf-8")
+    with client(root) as asking:
         answer = send(asking, "plan", **TINY, run_id="a")
     told = parsed(answer.text).find(".//*[@id='run_id-error']")
     assert told is not None
-    assert "exists already" in text_of(told)
-    assert "skillopt resume" in text_of(told)
+    assert "exists already" in text_of(told) and "choose another" in text_of(told)
+    assert ("skillopt resume" in text_of(told)) is not finished
 
 
 def test_a_run_that_cannot_begin_says_why_in_its_own_words(tmp_path: Path) -> None:

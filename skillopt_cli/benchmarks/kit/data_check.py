@@ -140,13 +140,15 @@ async def _scored(benchmark: Benchmark, executor: Executor, task: Task, reply: s
     return asked if isinstance(asked, Score) else Score(0.0, 0.0)
 
 
-def reference_warnings(benchmark: Benchmark) -> list[str]:
-    """What is odd about the references of own tasks: lists as text, spellings, rare labels."""
+def task_warnings(benchmark: Benchmark) -> list[str]:
+    """What is odd about own tasks: lists as text, spellings, rare labels, near duplicates."""
     tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
-    references = own_references(benchmark, tasks)
-    lists = [finding.what for finding in list_findings(references)]
-    labels = spelling_words(label_spellings(references)), rare_words(rare_labels(references))
-    return [*lists, *filter(None, labels)]
+    if not (own := own_references(benchmark, tasks)):
+        return []
+    lists = [finding.what for finding in list_findings(own)]
+    labels = spelling_words(label_spellings(own)), rare_words(rare_labels(own))
+    near = [finding.what for finding in near_duplicates(_references(benchmark, tasks))]
+    return [*lists, *filter(None, labels), *near]
 
 
 def _references(benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]) -> list[Referenced]:

@@ -14,6 +14,7 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.skill_folder import read_companions, read_skill_text
 from skillopt_cli.store.layout import CONFIG
 
+BEST = "best_skill"
 SEED = Path("skills", "step_0000.md")
 _STEP = re.compile(r"[0-9]{1,9}\Z")
 _HINT = "write a skill file or folder, a run folder, or RUN:best, RUN:seed, RUN:<step number>"
@@ -38,6 +39,14 @@ class NamedSkill:
     step: int | None = None
     path: Path | None = None
     folder: Folder | None = None
+
+    @property
+    def best_of(self) -> Path | None:
+        """The run whose best skill it is, which changes while that works."""
+        if self.run is None or self.path is None:
+            return None
+        best = self.path.resolve().with_suffix("") == self.run.resolve() / BEST
+        return self.run if best else None
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -97,13 +106,13 @@ def _locate(name: str) -> tuple[Path, Path | None, int | None]:
         around = run_of(path)
         return path, around if around and (around / SEED).is_file() else None, None
     if path.is_dir():
-        return _kept(path / "best_skill", name), path, None
+        return _kept(path / BEST, name), path, None
     folder, _, which = name.rpartition(":")
     run = Path(folder)
     if not folder or not run.is_dir():
         raise UsageError(f"there is no skill or run folder {name}", _HINT)
     if which == "best":
-        return _kept(run / "best_skill", name), run, None
+        return _kept(run / BEST, name), run, None
     if which == "seed" or _STEP.match(which):
         number = 0 if which == "seed" else int(which)
         return _kept(run / "skills" / f"step_{number:04d}", name), run, number

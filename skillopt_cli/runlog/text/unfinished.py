@@ -34,8 +34,8 @@ def unfinished_words(view: RunView) -> str:
     return f"{title} {place} of {view.total_steps}. {_best_words(view)}"
 
 
-def partial_words(view: RunView) -> str:
-    """That the figures of a run are those so far, and how far it is; empty once it finished.
+def partial_words(view: RunView, what: str = "its figures are those") -> str:
+    """That what a run shows is that so far, and how far it is; empty once it finished.
 
     `the run second is not finished (running): its figures are those so far, with 2 of 4 steps
     recorded`
@@ -46,7 +46,7 @@ def partial_words(view: RunView) -> str:
     planned = view.total_steps
     steps = f", with {view.done} of {count(planned, 'step')} recorded" if planned else ""
     name = one_line(view.run.run_id)
-    return f"the run {name} is not finished ({state}): its figures are those so far{steps}"
+    return f"the run {name} is not finished ({state}): {what} so far{steps}"
 
 
 def unrecorded_words(view: RunView, step: StepView) -> str:

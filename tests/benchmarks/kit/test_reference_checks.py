@@ -7,7 +7,7 @@ import pytest
 from task_files import write_splits
 
 from skillopt_cli.benchmarks.folder import SPEC
-from skillopt_cli.benchmarks.kit.data_check import check_data, reference_warnings
+from skillopt_cli.benchmarks.kit.data_check import check_data, task_warnings
 from skillopt_cli.benchmarks.kit.label_checks import label_findings, parts_hint, rare_labels
 from skillopt_cli.benchmarks.kit.labels import Referenced, majority_baseline, names_label
 from skillopt_cli.benchmarks.kit.reference_checks import near_duplicates
@@ -71,7 +71,7 @@ async def test_spellings_of_a_large_set_of_labels_are_found(tmp_path: Path) -> N
         for split in SPLITS
     ]
     request = BenchmarkRequest(split_dir=write_splits(tmp_path, *splits), options={"scorer": "f1"})
-    (warned,) = reference_warnings(SPEC.open(request))
+    (warned,) = task_warnings(SPEC.open(request))
     assert warned.startswith("30 labels are spelt in several ways: `label 0` / `Label 0`, ")
     assert warned.endswith(", ...") and warned.count("/") == 3
 
