@@ -20,8 +20,8 @@ _ESCAPE = re.compile(
 _BREAK = re.compile(r"\r(?!\n)|[\v\f\x85]")
 _OVERWRITTEN = re.compile(r"[^\r\n]*\r+(?=[^\r\n])")
 _UNDOUBLED = re.compile(
-    r"[\b\f]|\r(?=[A-Za-z])"
-    r"|\t(?=(?:heta|imes|frac|riangle|herefore|ext(?:bf|it|rm|tt)?(?=\{)|ilde(?=\{))(?![a-z]))"
+    r"[\b\f]|\r(?=[A-Za-z?*+])"
+    r"|\t(?=(?:heta|au|imes|frac|riangle|herefore|ext(?:bf|it|rm|tt)?(?=\{)|ilde(?=\{))(?![a-z]))"
     r"|\n(?=(?:abla|otin|eq)(?![A-Za-z]))"
 )
 r"""The control character that JSON makes of a lone backslash: `\beta`, `\theta`, `\nabla`."""

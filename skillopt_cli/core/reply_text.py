@@ -18,20 +18,24 @@ CHANNEL = "channel markers"
 TURN = "the mark of a turn"
 END_TOKEN = "an end token"
 CONTROLS = "control characters"
+BOX = "the marks of a box"
 
-_NAMES = r"(?:\w{1,16}:|longcat_)?(?:think|thinking|thoughts?|reasoning)"
+_NAMES = r"(?:\w{1,16}:|longcat_|ant)?(?:think|thinking|thoughts?|reasoning(?:_content)?)"
 _OPEN = (
-    rf"(?i:(?:<|&lt;){_NAMES}\s{{0,3}}(?:>|&gt;)|<\|(?:START_THINKING|begin_of_thought|{_NAMES})\|>)"
+    rf"(?i:(?:<|&lt;){_NAMES}(?:\s[\w-]{{1,20}}=\"[^\"<>]{{0,80}}\"){{0,4}}\s{{0,3}}(?:>|&gt;)"
+    rf"|<\|(?:START_THINKING|begin_of_thought|{_NAMES}|inner_prefix)\|>)"
     r"|\[THINK\]|◁think▷|<\|channel>thought\b|<unused94>(?:thought\b)?"
 )
 _CLOSE = (
-    rf"(?i:(?:<|&lt;)/{_NAMES}\s{{0,3}}(?:>|&gt;)|<\|(?:END_THINKING|end_of_thought|/{_NAMES})\|>)"
+    rf"(?i:(?:<|&lt;)/{_NAMES}\s{{0,3}}(?:>|&gt;)"
+    rf"|<\|(?:END_THINKING|end_of_thought|/{_NAMES}|inner_suffix)\|>)"
     r"|\[/THINK\]|◁/think▷|<channel\|>|<unused95>|\[BEGIN FINAL RESPONSE\]"
+    r"|<\|begin\|>\s*assistant\s*<\|content\|>"
 )
 _TAG = re.compile(rf"(?P<open>{_OPEN})|(?P<close>{_CLOSE})")
 _TAG_ENDS = re.compile(
-    r"(?i)(?:think|thinking|thoughts?|reasoning)\s{0,3}(?:\|?>|&gt;|\]|▷)|<\|?channel\|?>|<unused9[45]>"
-    r"|FINAL RESPONSE\]"
+    r"(?i)(?:think|thinking|thoughts?|reasoning|content)(?:\s[^<>]{0,320}\")?\s{0,3}(?:\|?>|&gt;|\]|▷)"
+    r"|<\|?channel\|?>|<unused9[45]>|FINAL RESPONSE\]|<\|inner_\w{6}\|>"
 )
 """What every text with a tag has, and few other texts."""
 _IN_PROSE = re.compile(
@@ -61,7 +65,8 @@ _BARE_ANALYSIS = re.compile(r"\s*analysis[A-Z][a-z']*,? [a-z]")
 
 _START = re.compile(
     r"\s*(?:(?:<\|im_start\|>\s*assistant\b|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>"
-    r"|<start_of_turn>\s*model\b|<\|assistant\|>|<\|START_RESPONSE\|>|<\|begin_of_solution\|>"
+    r"|<start_of_turn>\s*model\b|<\|(?:assistant|START_RESPONSE|begin_of_solution|response|content"
+    r"|START_OF_TURN_TOKEN|CHATBOT_TOKEN)\|>|<\|begin\|>\s*assistant\b|\[gMASK\]\s*<sop>"
     r"|<\|start\|>\s*assistant\s*<\|message\|>|<\uff5cAssistant\uff5c>|\[/INST\]|<\|turn>\s*model\b"
     r"|<bos>|<\|(?:begin_of_text|startoftext)\|>|<\uff5cbegin\u2581of\u2581sentence\uff5c>"
     rf"|(?:<s>\s*+)++(?!(?s:.)*</s>\s*\S)|<pad>|(?i:<{_NAMES}\s?/>))\s*)+"
@@ -69,8 +74,8 @@ _START = re.compile(
 _END = re.compile(
     r"<\|(?:im_end|endoftext|eot_id|eom_id|end_of_text|end|return|call|END_RESPONSE"
     r"|END_OF_TURN_TOKEN|end_of_solution|user|observation)\|>|<\uff5cend\u2581of\u2581sentence\uff5c>"
-    r"|<end_of_turn>|<turn\|>|<eos>|</s>|\[/INST\]|\[END FINAL RESPONSE\]|\[end of text\]"
-    r"|(?m:^data: ?\[DONE\])"
+    r"|<end_of_turn>|<turn\|>|<(?:seed:)?eos>|<end_of_utterance>|</s>|\[/INST\]"
+    r"|\[END FINAL RESPONSE\]|\[end of text\]|(?m:^data: ?\[DONE\])"
 )
 _ENDS = re.compile(rf"(?:(?:{_END.pattern})\s*+)++")
 _AFTER_ENDS = re.compile(
@@ -78,7 +83,8 @@ _AFTER_ENDS = re.compile(
     r"|<start_of_turn>|<\|turn>|<\uff5cUser\uff5c>|\[INST\]|<s>|(?:Human|User|Question):"
 )
 _LAST_TOKENS = re.compile(
-    r"(?<![`\"'\s])\s*(?:(?:<\|\w{2,30}\|>|<\uff5c[\w\u2581]{2,30}\uff5c>|<(?:s|pad|eot|EOT)>|\[\|\w{2,30}\|\]|\[EOS\])\s*)+\Z"
+    r"(?<![`\"'\s])\s*(?:(?:<\|\w{2,30}\|>|<\uff5c[\w\u2581]{2,30}\uff5c>|<(?:s|pad|eot|EOT)>"
+    r"|\[\|\w{2,30}\|\]|\[(?:EOS|UNUSED_TOKEN_\d+)\])\s*)+\Z"
 )
 """Tokens of a template at the very end, whatever the family."""
 _NEXT_TURN = re.compile(
@@ -86,6 +92,8 @@ _NEXT_TURN = re.compile(
     r"\s*(?:user|system|tool)\b|<\|user\|>|<\uff5cUser\uff5c>|\[INST\])"
 )
 """The beginning of somebody else's turn, which a model that was not stopped goes on with."""
+_BOX = re.compile(r"<\|begin_of_box\|>(.*?)<\|end_of_box\|>", re.DOTALL)
+"""Marks around the answer, wherever it is in a text."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -196,7 +204,7 @@ def _quoted(text: str, tag: re.Match[str]) -> bool:
 def _within_line(text: str, tag: re.Match[str]) -> bool:
     """Whether words come before a tag in its line."""
     line = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()]
-    return bool(line.strip()) and _TAG.search(line) is None
+    return re.search(r"\w", line) is not None and _TAG.search(line) is None
 
 
 def _without_start(text: str) -> str:
@@ -218,11 +226,16 @@ def _without_end(text: str) -> str:
     return text
 
 
+def _unboxed(text: str) -> str:
+    return _BOX.sub(r"\1", text)
+
+
 _PARTS = {
     CONTROLS: _plain,
     TURN: _without_start,
     CHANNEL: _final_channel,
     THOUGHT: _after_thoughts,
+    BOX: _unboxed,
     END_TOKEN: _without_end,
 }
 """What is left out, in this order, and the reader of each."""

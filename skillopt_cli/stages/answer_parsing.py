@@ -29,6 +29,8 @@ _KEYED = re.compile(r"""\{\s*(?:"[^"]*(?:"\s*(?::|\Z)|\Z)|'[^']*'\s*:)""")
 """The beginning of an object, unlike that of a set in braces."""
 _UNQUOTED = re.compile(r"\{\s*\w+\s*:")
 _FENCED = re.compile(r"```\w*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_TORN_FENCE = re.compile(r"^[ \t]*```\w+[^\n]*$(?!(?s:.*)^[ \t]*```)", re.MULTILINE)
+"""The beginning of a block that has no end."""
 _ESCAPED = re.compile(r"\\+(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPE = re.compile(r"""\\(["'\\/bfnrt]|u[0-9a-fA-F]{4})?""")
 """A backslash, and what JSON lets it escape; Python knows more, such as `\\a` and `\\1`."""
@@ -44,11 +46,13 @@ class _Objects:
     """The outermost JSON objects of a text, in order; each with whether a list holds it.
 
     Attributes:
+        end: where the last one ends; 0 for none.
         torn: where one begins that cannot be read, which ends the search; None for nowhere.
         fault: position and cause of the first fault.
     """
 
     found: list[tuple[object, bool]]
+    end: int
     torn: int | None = None
     fault: str = ""
 
@@ -75,6 +79,8 @@ def read_answer(text: str, contract: type[C], repaired: OnRepair = lambda repair
             raise UnusableAnswer(f"{_OBJECT} that can be read: {objects.fault}")
         repaired(objects.fault)
         valid, fault = _valid([(value, _listed(text, objects.torn))], contract, repaired)
+    elif objects.found and _TORN_FENCE.search(text, objects.end):
+        raise UnusableAnswer("a block begins behind its object and has no end")
     if not valid:
         raise UnusableAnswer(fault or f"{_OBJECT}: {objects.fault}".removesuffix(": "))
     if len(valid) > 1:
@@ -102,19 +108,20 @@ def _objects(text: str) -> _Objects:
     # Line breaks in a string are no reason to ask again.
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_unique)
     found: list[tuple[object, bool]] = []
-    fault, at = "", 0
+    fault, at, end = "", 0, 0
     while (start := text.find("{", at)) >= 0:
         try:
             value, at = decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
             at = start + 1
             if _KEYED.match(text, start):
-                return _Objects(found, start, _cause(error))
+                return _Objects(found, end, start, _cause(error))
             if _UNQUOTED.match(text, start):
                 fault = fault or _cause(error)
         else:
             found.append((value, _listed(text, start)))
-    return _Objects(found, None, fault)
+            end = at
+    return _Objects(found, end, None, fault)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

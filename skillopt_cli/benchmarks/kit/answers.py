@@ -9,7 +9,7 @@ from skillopt_cli.benchmarks.kit.typography import odd_character
 from skillopt_cli.core.score import Score
 
 _TAGGED = re.compile(r"<answer>((?:(?!</?answer>).)*)</answer>", re.IGNORECASE | re.DOTALL)
-_LONE_TAG = re.compile(r"^<answer>|</answer>$", re.IGNORECASE)
+_LONE_TAG = re.compile(r"^<(?:answer|response)>|</(?:answer|response)>$", re.IGNORECASE)
 _BRACE = re.compile(r"\\boxed\s*\{|(?<!\\)[{}]")
 _SHOWN = 200
 
@@ -19,7 +19,8 @@ def extract_answer(reply: str) -> str:
 
     Tags may be in any case and span lines. An opening tag that is only mentioned does not count:
     the pair has no other tag between. Of a pair that is not whole, as where a service stops at the
-    closing tag, the last line counts without it.
+    closing tag, the last line counts without it. So it does in `<response>…</response>`, which some
+    models put around all they answer.
     """
     inside = tagged(reply)
     if inside is not None:

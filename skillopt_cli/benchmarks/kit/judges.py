@@ -29,19 +29,19 @@ _WORDS: dict[str, Verdict] = {
     "incorrect": "incorrect",
     "false": "incorrect",
     "not_attempted": "not_attempted",
-    "✅": "correct",
-    "❌": "incorrect",
+    **dict.fromkeys("✅✔✓", "correct"),
+    **dict.fromkeys("❌✗✘", "incorrect"),
 }
 _LETTERS: dict[str, Verdict] = {"a": "correct", "b": "incorrect", "c": "not_attempted"}
 """Verdicts of graders trained on the rubric of SimpleQA, where all three verdicts are possible;
 where they are not, a letter may as well be an option of the question."""
-_FIELDS = frozenset({"verdict", "grade", "judgement", "judgment", "correct", "is_correct"})
-"""Names of a JSON object's only field that make a verdict of its value; `incorrect` does not."""
+_TRUTHS = frozenset({"correct", "is_correct"})
+"""Names of fields that hold the verdict as true or false; `incorrect` does not."""
 _EDGES = " \t\r\n.,:;!*_`'\"()[]{}#>$"
-_KEYS = frozenset({"verdict", "grade", "judgement", "judgment"})
-"""Names of fields that hold the verdict whatever else an object holds."""
+_KEY = re.compile(r"(?:(?:final|overall)[_ ])?(?:verdict|grade|judge?ment)", re.IGNORECASE)
+"""The name of a field that holds the verdict whatever else an object holds."""
 _LABELLED = re.compile(
-    r"(?:the\s+)?(?:final\s+)?(?:(?:verdict|grade|judge?ment)(?:\s+is)?|answer)\W{1,4}(.+)",
+    r"(?:(?:the|my)\s+)?(?:(?:final|overall)\s+)?(?:(?:verdict|grade|judge?ment)(?:\s+is)?|answer)\W{1,4}(.+)",
     re.IGNORECASE,
 )
 
@@ -53,12 +53,15 @@ _WRAPPED = re.compile(
 )
 _BULLET = re.compile(r"^\s*(?:[-+\u2022]|\d+[.)])\s+")
 _HALF_SAID = re.compile(
-    r"(?!.*\b(?:verdict|grade|judge?ment)\b).*(?:n't|\b(?:not|never|nor|neither|hardly|barely|almost"
+    r".*(?:n't|\b(?:not|never|nor|neither|hardly|barely|cannot))\b[^.!?]*$"
+    r"|(?!.*\b(?:verdict|grade|judge?ment)(?:\s+is)?\W*$).*\b(?:almost"
     r"|nearly|mostly|partly|partially|half|in|un|an?|the|be|is|was|are|as|to|of|and|or|but|than|if|that"
-    r"|would|only|cannot|say|call|because))[\s*_]*$",
+    r"|would|only|say|call|because)[\s*_]*$",
     re.IGNORECASE,
 )
 """The end of a line whose sentence the verdict in the next one belongs to."""
+_OTHER = {"correct": re.compile(r"(?i:\bincorrect\b)"), "incorrect": re.compile(r"\bCORRECT\b")}
+"""What takes a verdict of the first line back in the text below it."""
 
 
 def ask(
@@ -99,7 +102,12 @@ def read_verdict(reply: str, verdicts: Collection[Verdict]) -> Verdict | None:
         # A sentence that goes on.
         ends.discard(lines[0])
     found = {_of_line(line, verdicts) for line in (ends if whole is None else {whole})} - {None}
-    return found.pop() if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    verdict = found.pop()
+    below = lines[1:] if whole is None and not _of_line(lines[-1], verdicts) else []
+    doubted = verdict in _OTHER and any(map(_OTHER[verdict].search, below))
+    return None if doubted else verdict
 
 
 def _unwrapped(reply: str) -> str:
@@ -162,9 +170,22 @@ def _of_json(reply: str) -> str | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(value, dict):
-        names = _FIELDS if len(value) == 1 else _KEYS
-        said = [item for name, item in value.items() if name.lower() in names]
-        value = said[0] if said and all(item == said[0] for item in said) else ""
+        # Beside them, a text under `correct` may be the answer that is, and another truth a doubt.
+        others = [item for name, item in value.items() if name.lower() not in _TRUTHS]
+        plain = not any(isinstance(item, bool) for item in others)
+        said = [
+            _word(item)
+            for name, item in value.items()
+            if _KEY.fullmatch(name)
+            or (name.lower() in _TRUTHS and plain and (isinstance(item, bool) or not others))
+        ]
+        same = len({_WORDS.get(word.lower(), word) for word in said}) == 1
+        value = said[0] if same else ""
+    return _word(value)
+
+
+def _word(value: object) -> str:
+    """A value in JSON as a word, "" for none."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else ""

@@ -19,6 +19,8 @@ from skillopt_cli.benchmarks.kit.answers import contrast, extract_answer, tagged
         ("Paris\n</answer>", "Paris"),
         ("<answer>\n", ""),
         ("Paris </answer>", "Paris"),
+        ("<response>\nParis\n</response>\n", "Paris"),
+        ("<response>Paris</response>", "Paris"),
         ("It goes between <answer> tags", "It goes between <answer> tags"),
         ("one line\u2028still one", "one line\u2028still one"),
         ("", ""),
