@@ -8,6 +8,7 @@ list, a calculation, a comparison, a word. Words are numbers where an answer has
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from fractions import Fraction
 
 from skillopt_cli.benchmarks.kit.number_words import with_digits
 from skillopt_cli.benchmarks.kit.typography import SPACELESS, plain_marks
-from skillopt_cli.benchmarks.kit.units import UNIT, Unit, read_unit
+from skillopt_cli.benchmarks.kit.units import UNIT, Unit, read_unit, unit_before_text
 
 _SCALES: dict[str, Fraction | int] = {
     "hundred": 10**2, "thousand": 10**3, "lakh": 10**5, "million": 10**6, "mio": 10**6,
@@ -59,7 +60,7 @@ _NUMBER = re.compile(
     (?!\d|[.,/'^]\d|\ \d|[eE][-+]?\d|\ ?[√π^∞]|[xyzni]\b|x\d|\+(?!\w)|-\s*\Z)
     # nor the head of something else
     (?P<scale>
-        (?:[\ -]?(?i:{SCALE_WORDS})\b|\ ?(?i:{_SHORT})\b|\ ?[百千万萬亿億兆])+
+        (?:[\ -]?(?i:{SCALE_WORDS})\b|\ ?(?i:{_SHORT})\b|\ ?[百万萬亿億兆]|\ ?千(?![克米瓦卡帕焦]))+
         | [kKMBT]\b | \ [MB]\b
     )?
     (?P<percent>\ ?(?:%|per\ ?cent\b|pct\b))?
@@ -71,14 +72,17 @@ _MOST_DIGITS = 400
 """More digits than any answer has; exact arithmetic on more would take seconds."""
 _LISTED = re.compile(r"(?:[\s,;&+÷x*/^±~|-]|:(?!\s))*")
 _EITHER = re.compile(
-    r",?\s*(?:or|and|to|through|until|versus|vs\.?)\s*(?:even|maybe|perhaps)?\s*", re.IGNORECASE
+    r",?\s*(?:or|and|to|through|until|versus|vs\.?)\s*(?:even|maybe|perhaps)?\s*"
+    r"|\s*(?:[^\W\d]+\s+)?(?:out\s+)?of\s+(?:the\s+)?",
+    re.IGNORECASE,
 )
 """What separates two numbers of which neither alone is the answer."""
 _SET_APART = re.compile(r"\b(?:in|of|on|by|for|after|since)\s*$", re.IGNORECASE)
 """What comes before a number that a comma sets apart from the next one."""
 _COMPARED = re.compile(
     r"(?:[≤≥≠±√]|(?<![-=<])[<>]=?|\b(?:not|than|under|over|below|above|least|most|up to|except"
-    r"|never|neither|nor|cannot be|instead of|rounded from|(?:half|third|quarter|factorial) of"
+    r"|never|neither|nor?|almost|nearly|barely|hardly|cannot be|instead of|rounded from"
+    r"|(?:half|third|quarter|factorial) of"
     r"|twice|double|triple|(?:root|log|ln|sin|cos|tan)(?: of)?"
     r"|(?:all|any\w*|every\w*)(?: \w+)? but)"
     r"|n't(?: be)?)\s*$|!$",
@@ -86,14 +90,28 @@ _COMPARED = re.compile(
 )
 """What comes before a number that another one is compared with or made from."""
 _CHANGED = re.compile(
-    r"\A\s*(?:squared|cubed|factorial|plus)\b|\b(?:or|and) (?:more|less|fewer|over|under|above"
+    r"\A\s*(?:squared|cubed|factorial|plus|ish|ers?|fold|odd|something)\b"
+    r"|\b(?:or|and) (?:more|less|fewer|over|under|above"
     r"|below|up|greater|higher|lower|older|later)\b|\bat (?:most|least)\b|\bminimum\b|\bmaximum\b"
-    r"|\A\s*(?:(?:is|was|are|be) (?:wrong|incorrect|false|not)|\w{1,5}n't|grand\W*\Z)"
+    r"|\A\s*(?:(?:is|was|are|be) (?:wrong|incorrect|false|not|rejected|excluded|ruled out|invalid)"
+    r"|\w{1,5}n't|grand\W*\Z)"
+    r"|\bmil[lhj]?i?[oõó](?!hm)\w*|\bmil+[ij]ard\w*|\btausend|\b(?:тыс|млн|млрд|милли(?:он|ард))\w*"
     r"|\b(?:hundred|thousand|lakh|million|crore|billion|trillion)s?\b"
     r"|\band (?:a|one) (?:half|third|quarter)\b",
     re.IGNORECASE,
 )
 """What comes behind a number and makes another one of it."""
+_DATED = re.compile(
+    r"\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?,?\s*$", re.IGNORECASE
+)
+"""What comes before the year of a date."""
+_DECADE = re.compile(r"\b(?:1\d|20)\d0'?s\b|(?:\b(?:the|mid|early|late)[ -]|')\d0'?s\b")
+_ROUNDED = (
+    r"(?:(?:rounded |correct |accurate )(?:off )?)?to (?:the )?",
+    r"\d+[ -]?(?:s\.?f|d\.?p|sig(?:nificant|\.)? (?:figures?|figs?|digits?)|decimals?(?: places?)?)"
+    r"\b\.?",
+)
+"""How it is told to how many digits a number is rounded: before them, and the digits."""
 _SPELT = re.compile(
     r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|teen|ty|hundred|thousand|million)$"
 )
@@ -104,6 +122,17 @@ _PLAINER = tuple(
     (re.compile(pattern), by)
     for pattern, by in (
         (r"</?[A-Za-z]\w*>", " "),
+        # Sources of what is said.
+        (r"【[^】\n]*】|\[\^\d+\]", ""),
+        (r"(\d(?: ?[^\W\d]{1,12})?[.%)]*) ?\[\d{1,2}\](?!\w)", r"\1"),
+        (rf"(?i)\((?:{_ROUNDED[0]})?{_ROUNDED[1]}\)|\b{_ROUNDED[0]}{_ROUNDED[1]}", " "),
+        (r"(?<!\w)(__?)(?=\S)([^_\n]+)\1(?!\w)", r"\2"),
+        # A dash or two may be a minus or none.
+        (r"\+/-|\+-|(?:^|(?<=[\s=:(]))(?:—|--)(?=[\d.])", "±"),
+        (r"!=|=/=", "≠"),
+        (r"(\.\d+)\.\.\.", r"\1∞"),
+        (r"\A([^'\"]*\d)'(?!\d)([^'\"]*)\Z", r"\1 ft\2"),
+        (r"\A([^'\"]*\d)\"([^'\"]*)\Z", r"\1 in\2"),
         (r"\\(?:leq?|geq?|lt|gt|neq?)(?![a-z])", "≤"),
         (r"\^\{\\circ\}|\^\\circ|\\degree", "°"),
         (r"(?<=\d)_(?=\d{3})", ""),
@@ -193,7 +222,10 @@ def last_number(text: str) -> Quantity | None:
         return None
     *earlier, last = found
     between = text[earlier[-1].end() if earlier else 0 : last.start()]
-    if _COMPARED.search(text[: last.start()]) or _CHANGED.search(_behind(last)):
+    before = text[: last.start()]
+    if _COMPARED.search(before) or _CHANGED.search(_behind(last)):
+        return None
+    if len(last["digits"]) == len("2000") and _DATED.search(before):
         return None
     return None if earlier and _joined(earlier[-1], between) else _quantity(last)
 
@@ -201,14 +233,16 @@ def last_number(text: str) -> Quantity | None:
 def answer_to(text: str, reference: Quantity) -> Quantity | None:
     """The last number of an answer, as `last_number`.
 
-    300K are 300 kelvins and 5 pounds a sum of money where the reference is one; where it has no
-    unit, 300 K may be 300,000.
+    300K are 300 kelvins, 5 pounds a sum of money, and 1990s seconds where the reference is one;
+    where it has no unit, 300 K may be 300,000.
     """
     kinds = {name for name, _ in reference.unit.kind} if reference.unit else set()
     if "temperature" in kinds:
         text = re.sub(r"(?<=\d)K\b", " K", text)
     if "sterling" in kinds:
         text = re.sub(r"\bpounds?\b", "GBP", text)
+    if "time" not in kinds and _DECADE.search(text):
+        return None
     answer = last_number(text)
     if not kinds and not reference.word and answer and answer.value != reference.value:
         return last_number(re.sub(r"(?<=\d)\s+K\b", "K", text))
@@ -276,7 +310,9 @@ def _behind(match: re.Match[str]) -> str:
 def _plain(text: str) -> str:
     """The text in one way of writing: plain digits, hyphens and spaces, without LaTeX."""
     text = re.sub(
-        "[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda match: "^" + match[0].translate(_RAISED), plain_marks(text)
+        "[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+",
+        lambda match: "^" + match[0].translate(_RAISED),
+        plain_marks(html.unescape(text)),
     )
     text = re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞])", " ", text)
     text = unicodedata.normalize("NFKC", text).replace("\u2044", "/")
@@ -345,9 +381,10 @@ def _unit(match: re.Match[str]) -> tuple[Unit | None, str, int]:
         return read_unit(f"{currency[0]} {ratio}".strip()), "", 1
     if match["percent"]:
         return read_unit("%"), "", 1
-    unit = read_unit(name) if name else None
+    spaceless = re.match(f"[{SPACELESS}]+", name)
+    unit = unit_before_text(name) if spaceless else read_unit(name) if name else None
     more = _SECOND.fullmatch(match.string[match.end() :])
-    if unit is not None or more is None or not name or re.search(f"[{SPACELESS}]", name):
+    if unit is not None or more is None or not name or spaceless:
         return unit, "", 1
     word = f"{name} {more[1]}" if more[1] else name
     # In a symbol of a unit, such as MBps, case counts.

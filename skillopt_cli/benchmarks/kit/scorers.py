@@ -154,12 +154,13 @@ def _f1(data: Mapping[str, Any], reply: str) -> Score:
 def _words(text: str) -> str:
     """The text such that SQuAD's comparison keeps numbers apart, and characters as words.
 
-    1.5 is not 15, -5 and <5 not 5, C++ not C, and what is written without spaces is split by
-    character.
+    1.5 is not 15, -5 and <5 not 5, x^2 not x2, C++ not C, A- not A, and what is written without
+    spaces is split by character.
     """
     text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", plain_marks(text))
-    text = re.sub(r"(?<=\d)[^\w\s](?=\d)|(?<!\w)[-.]+(?=\d)", _spelt, text)
-    text = re.sub(r"(?<=\w)[+#]+(?!\w)|[<>≤≥]=?(?=\s*\d)", _spelt, text)
+    text = re.sub(r"(?<=\d)[^\w\s](?=\d)|(?<!\w)[-.]+(?=\d)|(?<=\d[eE])-(?=\d)", _spelt, text)
+    text = re.sub(r"(?<=\w)(?:[+#]+(?!\w)|\^(?=-?\w))|[<>≤≥]=?(?=\s*\d)", _spelt, text)
+    text = re.sub(r"(?<=\b[A-Za-z])-(?!\w)|(?<=\b[A-Z][A-Z])-(?!\w)", _spelt, text)
     text = re.sub(r"[^\w\s]", lambda m: " " if _is_wide_mark(m[0]) else m[0], text)
     return re.sub(f"[{SPACELESS}]", r" \g<0> ", text)
 
@@ -183,11 +184,13 @@ _LETTER = rf"[^\W{SPACELESS}]"
 _GRADE = 2
 """Letters of a grade or a blood group, of which A- is another one than A."""
 _NUMBER_GOES_ON = (
-    r"(?![.,'/:^-]\d| ?\*\*?\d| ?[\u00d7x*\u00b7] ?10| \d{3}(?!\d)"
+    r"(?![.,'/:^-]\d| ?\*\*?\d| ?[\u00d7x*\u00b7] ?10| \d{3}(?!\d)| \d+/\d| ?[¼-¾⅐-⅞]"
     rf"|[-\s]?(?:{numbers.SCALE_WORDS}|bn|mn|mln|tn|mio|mrd|k)\b| ?[百千万萬亿億兆]|\ufe0f?\u20e3)"
 )
 _GOES_ON = rf"(?!{_LETTER}|[+#]+(?!\w)|[\u0300-\u036f\u200d\U0001f3fb-\U0001f3ff])"
-_NUMBER_GOES_BEFORE = r"(?<!\d[.,'/:*\u00d7^])(?<![-.√])(?<!\bminus )(?<!\bnegative )"
+_NUMBER_GOES_BEFORE = (
+    r"(?<!\d[.,'/:*\u00d7^])(?<![-.√])(?<!\bminus )(?<!\bnegative )(?<![=:≈(] - )(?<!\bis - )"
+)
 
 
 def _stands_in(part: str, text: str) -> bool:

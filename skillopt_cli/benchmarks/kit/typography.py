@@ -15,7 +15,8 @@ _MARKS = str.maketrans(
     dict.fromkeys(map(chr, (0x2010, 0x2011, 0x2012, 0x2013, 0x2212, 0xFE63, 0xFF0D)), "-")
     | dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032\uff07", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\uff02", '"')
-    | {"\u2026": "..."}
+    | {"\u2026": "...", "\u00b5": "\u03bc"}
+    | dict.fromkeys(map(chr, (0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)), " ")
     | dict.fromkeys("\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\ufe0e\ufe0f\ufeff")
     | dict.fromkeys(map(chr, (*range(0x202A, 0x202F), *range(0x2060, 0x2065))))
     | dict.fromkeys(map(chr, range(0x2066, 0x206A)))

@@ -12,15 +12,17 @@ _TABLE = {
     " 1/10 dm;"
     " 1/1000 mm millimetre millimeter; 1/1000000 μm um micrometre micrometer micron;"
     " 1/1000000000 nm nanometre nanometer; 0.0254 in inch inches; 0.3048 ft foot feet;"
-    " 0.9144 yd yard; 1609.344 mi mile",
+    " 0.9144 yd yard; 1609.344 mi mile; 1000 千米 公里; 1 米; 1/100 厘米; 1/1000 毫米",
     "area": "10000 ha hectare; 4046.8564224 acre; 0.09290304 sqft; 1 sqm; 1000000 sqkm",
     "volume": "1/1000 l L litre liter; 1/1000000 ml mL millilitre milliliter cc;"
-    " 1/100000 cl centilitre centiliter; 1/10000 dl; 0.003785411784 gal gallon",
+    " 1/100000 cl centilitre centiliter; 1/10000 dl; 0.003785411784 gal gallon; 1/1000 升;"
+    " 1/1000000 毫升",
     "mass": "1 kg kilogram kilo; 1/1000 g gram gramme; 1/1000000 mg milligram;"
     " 1/1000000000 μg ug mcg microgram; 1000 t tonne Mg; 0.45359237 lb lbs pound;"
-    " 0.028349523125 oz ounce",
+    " 0.028349523125 oz ounce; 1 千克 公斤; 1/1000 克; 1/1000000 毫克; 1000 吨",
     "time": "1 s sec second; 1/1000 ms msec millisecond; 1/1000000 μs us microsecond;"
-    " 1/1000000000 ns nanosecond; 60 min minute; 3600 h hr hour; 86400 d day; 604800 wk week",
+    " 1/1000000000 ns nanosecond; 60 min minute; 3600 h hr hour; 86400 d day; 604800 wk week; 1 秒;"
+    " 60 分钟; 3600 小时; 86400 天",
     "months": "1 month; 12 yr year; 120 decade; 1200 century centuries",
     "data": "1 bit; 1000 kbit Kbit kb Kb; 1000000 Mbit Mb; 1000000000 Gbit Gb; 8 byte;"
     " 8000 kB KB kilobyte; 8000000 MB megabyte; 8000000000 GB gigabyte;"
@@ -46,11 +48,11 @@ _TABLE = {
     "singapore": "1 S$ SGD",
     "real": "1 R$ BRL",
     "franc": "1 CHF",
-    "yuan": "1 CNY RMB yuan",
+    "yuan": "1 CNY RMB yuan 元",
     "won": "1 ₩ KRW",
     "euro": "1 € EUR euro",
     "sterling": "1 £ GBP",
-    "yen": "1 ¥ JPY yen",
+    "yen": "1 ¥ JPY yen 円",
     "rupee": "1 ₹ INR rupee",
 }
 _BASE = {"area": ("length", 2), "volume": ("length", 3)}
@@ -108,6 +110,11 @@ def read_unit(text: str) -> Unit | None:
     return Unit(frozenset((kind, n) for kind, n in powers.items() if n), factor)
 
 
+def unit_before_text(text: str) -> Unit | None:
+    """The unit that begins a text in a script without spaces, None where none does."""
+    return next((_UNITS[text[:n]] for n in range(_LONGEST, 0, -1) if text[:n] in _UNITS), None)
+
+
 def _named(word: str) -> Unit | None:
     """The unit of a single name; in a symbol of one or two letters case counts, but for KG."""
     spellings = [word, word.removesuffix("s")]
@@ -137,3 +144,5 @@ def _units() -> dict[str, Unit]:
 
 
 _UNITS = _units()
+_LONGEST = 2
+"""Characters of a unit in a script without spaces."""
