@@ -84,26 +84,30 @@ def near_duplicates(tasks: Sequence[Referenced]) -> Iterator[Finding]:
     from rapidfuzz import fuzz  # most commands compare no tasks
 
     texts = [" ".join(re.findall(r"\w+", one.prompt.casefold())) for one in tasks]
+    # Only tasks of a group are compared: those with the same numbers and the same reference.
+    ids: dict[tuple[object, ...], int] = {}
+    groups = [
+        ids.setdefault((one.expected, *re.findall(r"\d+", text)), len(ids))
+        for one, text in zip(tasks, texts, strict=True)
+    ]
     words = [set(text.split()) for text in texts]
     known = Counter(word for found in words for word in found)
-    holders: Mapping[str, list[int]] = defaultdict(list)
+    holders: Mapping[tuple[str, int], list[int]] = defaultdict(list)
     pairs = []
-    for place, own in enumerate(words):
+    for place, (own, group) in enumerate(zip(words, groups, strict=True)):
         rare = sorted(own, key=lambda word: (known[word], word))
         candidates: set[int] = set()
         # Two sets that share this much share one of the rarest words of either.
         for word in rare[: len(rare) - math.ceil(_SHARED * len(rare)) + 1]:
             if known[word] <= _COMMON:
-                candidates.update(holders[word])
-                holders[word].append(place)
+                candidates.update(holders[word, group])
+                holders[word, group].append(place)
         pairs += [
             f"{tasks[other].task.id} ~ {tasks[place].task.id}"
             for other in sorted(candidates)
             if tasks[other].split != tasks[place].split
-            and _spaced(tasks[other]) != _spaced(tasks[place])
-            and tasks[other].expected == tasks[place].expected
-            and _numbers(texts[other]) == _numbers(texts[place])
             and fuzz.ratio(texts[other], texts[place], score_cutoff=ALIKE)
+            and _spaced(tasks[other]) != _spaced(tasks[place])
         ]
     if pairs:
         yield Finding(
@@ -116,10 +120,6 @@ def near_duplicates(tasks: Sequence[Referenced]) -> Iterator[Finding]:
 
 def _spaced(one: Referenced) -> list[str]:
     return one.prompt.casefold().split()
-
-
-def _numbers(text: str) -> list[str]:
-    return re.findall(r"\d+", text)
 
 
 def first_three(names: Sequence[str]) -> str:
