@@ -205,7 +205,9 @@ def _open_base(folder: Path, request: RunRequest) -> Iterator[SessionBase]:
     clear_leftovers(Path(gettempdir()))
     store_class = RecordingStore if request.record else FileStore
     path = folder / JOURNAL
-    kept, mode = path.exists(), FOLDER_MODES[request.config.run.shared_with]
+    # An empty file is none, as after a full disk.
+    kept = path.exists() and path.stat().st_size > 0
+    mode = FOLDER_MODES[request.config.run.shared_with]
     share(folder, mode)
     with (
         lock_run(folder),

@@ -31,7 +31,8 @@ from skillopt_cli.stages import Run
 from skillopt_cli.stages.skill_files import PROMPT as SKILL_FILES
 from skillopt_cli.store.atomic_files import replace_text
 from skillopt_cli.store.codec import UPGRADE
-from skillopt_cli.store.layout import CONFIG, MANIFEST, SOURCES
+from skillopt_cli.store.files import STATE
+from skillopt_cli.store.layout import CONFIG, EVENTS, MANIFEST, SOURCES, STEPS
 
 SCHEMA = 1
 """The schema of the manifests that this program writes."""
@@ -111,23 +112,31 @@ def record_sources(folder: Path, sources: Mapping[str, str]) -> None:
 
 
 def _refuse_lost_checkpoint(folder: Path, run: Run, past: RunView) -> None:
-    """Refuse to begin a run again whose log has checkpoints, or whose checkpoint has no log.
+    """Refuse to begin a run again whose log has checkpoints, or whose checkpoint the log lacks.
 
     Raises:
-        DataError: the checkpoints or the log are missing.
+        DataError: the checkpoints, the log or the end of it are missing.
     """
-    if past.run is None and run.store.load_state() is not None:
-        raise DataError(
-            f"{folder} holds a checkpoint and no log of how it came about",
-            "restore events.jsonl from a copy, or start a new run with"
-            f" `run.cache_dir={folder.absolute()}`, which repeats no rollout",
-        )
-    if past.saved is not None and run.store.load_state() is None:
-        raise DataError(
-            f"{folder} holds no checkpoint, and its log has one after step {past.saved.done}",
-            "restore state.json from a copy, or start a new run with"
-            f" `run.cache_dir={folder.absolute()}`, which repeats no rollout",
-        )
+    state = run.store.load_state()
+    decided = [step.number for step in past.steps if step.gate or step.skipped is not None]
+    logged = max(decided, default=0)
+    if past.run is None and state is not None:
+        lost, what = EVENTS, "holds a checkpoint and no log of how it came about"
+    elif state is not None and state.done > logged:
+        lost = EVENTS
+        what = f"holds a checkpoint after step {state.done}, and its log ends with step {logged}"
+    elif past.saved is not None and state is None:
+        lost = STATE
+        what = f"holds no checkpoint, and its log has one after step {past.saved.done}"
+    elif past.run is None and (folder / STEPS).exists():
+        lost, what = f"{STATE} and {EVENTS}", "holds steps, and neither a checkpoint nor a log"
+    else:
+        return
+    raise DataError(
+        f"{folder} {what}",
+        f"restore {lost} from a copy, or start a new run with"
+        f" `run.cache_dir={folder.absolute()}`, which repeats no rollout",
+    )
 
 
 def _refuse_shortening(run: Run) -> None:

@@ -113,7 +113,8 @@ def find_run(name: str, out_root: Path) -> Path:
     """The folder of a run, given its path or its id under `out_root`.
 
     Raises:
-        UsageError: there is no such run, or the id belongs to several.
+        UsageError: there is no such run, its configuration is missing, or the id belongs to
+            several.
     """
     direct = Path(name)
     if _is_run(direct):
@@ -124,6 +125,11 @@ def find_run(name: str, out_root: Path) -> Path:
     if found:
         listed = ", ".join(str(p) for p in found)
         raise UsageError(f"the run id `{name}` belongs to several runs", f"name one of {listed}")
+    for folder in (direct, *out_root.glob(f"*/{name}")) if name else ():
+        if (folder / EVENTS).is_file():
+            raise UsageError(
+                f"{folder} is no whole run: {CONFIG} is missing", f"restore {CONFIG} from a copy"
+            )
     raise UsageError(f"there is no run `{name}`", "`skillopt runs list` shows the runs")
 
 

@@ -35,7 +35,7 @@ from skillopt_cli.config.layers import (
     suggestion,
 )
 from skillopt_cli.config.section import in_home
-from skillopt_cli.core.errors import ConfigError, SkillOptError
+from skillopt_cli.core.errors import ConfigError, DataError, SkillOptError
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.secrets import Secrets
 from skillopt_cli.plugins import load_benchmark, load_tracker
@@ -119,6 +119,11 @@ def settle(overrides: Overrides, environment: Mapping[str, str]) -> Resolved:
     draft = resolve(layers)
     if named:
         _check_options(draft)
+    elif overrides.resumed:
+        raise DataError(
+            f"{overrides.config} names no benchmark, as the file of a run does",
+            "restore it from a copy",
+        )
     elif overrides.roles:
         raise ConfigError(
             "no benchmark is named",

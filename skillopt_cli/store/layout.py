@@ -21,6 +21,7 @@ SUMMARY_SCHEMA = 1
 ENTRIES = "entries"
 """Below the folder of a shared cache."""
 SCHEDULE = "schedule.json"
+STEPS = "steps"
 SNAPSHOT = "events.snapshot"
 """The read model of the first part of a long log; made again when it is missing."""
 

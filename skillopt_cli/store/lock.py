@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from skillopt_cli.core.errors import DataError, RunLocked
 from skillopt_cli.permissions import opener
@@ -27,12 +28,9 @@ def lock_run(folder: Path) -> Iterator[None]:
 
     Raises:
         RunLocked: another process holds it; the message names process and folder.
-        DataError: the file system cannot lock.
+        DataError: the lock file cannot be opened, or the file system cannot lock.
     """
-    with (
-        _locked_folder(folder),
-        open(folder / LOCK_FILE, "a+", encoding="ascii", opener=opener) as file,
-    ):
+    with _locked_folder(folder), _opened(folder / LOCK_FILE) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -47,6 +45,16 @@ def lock_run(folder: Path) -> Iterator[None]:
         file.write(f"{os.getpid()}\n")
         file.flush()
         yield
+
+
+def _opened(path: Path) -> TextIO:
+    try:
+        return open(path, "a+", encoding="ascii", opener=opener)
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be opened: {error.strerror}",
+            "remove it, if it is no file, or correct the permissions of its folder",
+        ) from error
 
 
 @contextmanager

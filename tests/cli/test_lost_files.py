@@ -51,8 +51,47 @@ def test_a_checkpoint_without_its_log_is_refused(stopped: Path) -> None:
     assert "events.jsonl" in ended.hint
 
 
-def test_a_missing_journal_is_told_before_it_costs_anything(stopped: Path) -> None:
+def test_a_checkpoint_that_its_log_does_not_reach_is_refused(stopped: Path) -> None:
+    log = stopped / "events.jsonl"
+    log.write_bytes(log.read_bytes()[: log.stat().st_size // 2])
+    ended = refused(3, *RESUME)
+    assert f"{stopped} holds a checkpoint after step 2, and its log ends with step 1" in ended.error
+    assert "events.jsonl" in ended.hint
+
+
+@pytest.mark.parametrize("journal", ["kept", "missing"])
+def test_steps_without_checkpoints_and_log_are_not_made_again(stopped: Path, journal: str) -> None:
+    for name in ("state.json", "state.prev.json", "events.jsonl"):
+        (stopped / name).unlink()
+    if journal == "missing":
+        (stopped / "journal.sqlite").unlink()
+    ended = refused(3, *RESUME)
+    assert f"{stopped} holds steps, and neither a checkpoint nor a log" in ended.error
+    assert "state.json and events.jsonl" in ended.hint and "cache_dir" in ended.hint
+
+
+def test_a_missing_or_empty_configuration_is_named(stopped: Path) -> None:
+    config = stopped / "config.yaml"
+    config.write_text("", encoding="utf-8")
+    assert "config.yaml names no benchmark" in refused(3, *RESUME).error
+    config.unlink()
+    for run in ("a", stopped):
+        ended = refused(2, "resume", run)
+        assert f"{stopped} is no whole run: config.yaml is missing" in ended.error
+        assert "config.yaml" in ended.hint
+
+
+def test_a_lock_that_is_no_file_is_named(stopped: Path) -> None:
+    (stopped / "run.lock").unlink()
+    (stopped / "run.lock").mkdir()
+    assert f"{stopped}/run.lock cannot be opened: Is a directory" in refused(3, *RESUME).error
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty"])
+def test_a_missing_journal_is_told_before_it_costs_anything(stopped: Path, damage: str) -> None:
     (stopped / "journal.sqlite").unlink()
+    if damage == "empty":
+        (stopped / "journal.sqlite").touch()
     ended = skillopt(*RESUME)
     assert ended.code == 0, ended.err
     assert "journal: journal.sqlite is missing: what it held is attempted" in ended.err
