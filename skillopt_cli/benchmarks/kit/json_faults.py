@@ -31,6 +31,8 @@ def fault(message: str, text: str, at: int) -> tuple[str, str]:
         return f"{message}, found a single quote", 'JSON has double quotes: {"id": "one"}'
     if re.search(r"(?<![\w.\"])-?0\Z", before) and found.isdigit():
         return "a number begins with 0", "put it in quotes"
+    if message.startswith("Invalid control character") and found not in "\r\n":
+        return f"U+{ord(found):04X} in a text", f"write that character as {json.dumps(found)[1:-1]}"
     if message.startswith(("Invalid control character", "Unterminated string")):
         return "a text goes on over the end of the line", "write a line break in it as \\n"
     return message, "" if found else "each object has to be whole: in a file of lines, on one line"

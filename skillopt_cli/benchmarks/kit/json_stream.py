@@ -13,7 +13,8 @@ from skillopt_cli.benchmarks.kit.text_file import Note, open_text
 from skillopt_cli.core.errors import DataError
 
 _CHUNK = 1 << 16
-_SPACE = " \t\r\n"
+_SPACE = " \t\r\n\ufeff"
+"""White space between values, with the mark at the beginning of each of several joined files."""
 _COMMENT = ("//", "#")
 _MOST_DIGITS = 4000
 """Digits of a whole number; Python itself converts some more."""
@@ -109,7 +110,7 @@ def _holds_lines(path: Path) -> bool:
     """Whether the first line of a file is an object, and more text follows."""
     with open_text(path, _unnoted) as file:
         # A list may be one long line, which is not to be in memory as a whole.
-        if not file.read(_CHUNK).lstrip().startswith("{"):
+        if not file.read(_CHUNK).lstrip(_SPACE).startswith("{"):
             return False
         file.seek(0)
         lines = (line for line in file if line.strip())

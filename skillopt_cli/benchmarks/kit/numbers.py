@@ -57,7 +57,7 @@ _NUMBER = re.compile(
     (?:/(?P<below>\d+))?
     (?:\ ?(?:\^|\*\*)\ ?(?P<power>-?\d{{1,3}}))?
     (?:\ ?[x*]\ ?10(?:\^|\*\*)(?P<ten>[-+]?\d{{1,3}}))?
-    (?!\d|[.,/'^]\d|\ \d|[eE][-+]?\d|\ ?[√π^∞]|[xyzni]\b|x\d|\+(?!\w)|-\s*\Z)
+    (?!\d|[.,/'^]\d|\ \d|[eE][-+]?\d|\ ?[√π^∞]|[xyzni]\b|x\d|\+(?!\w)|[-/]\s*\Z)
     # nor the head of something else
     (?P<scale>
         (?:[\ -]?(?i:{SCALE_WORDS})\b|\ ?(?i:{_SHORT})\b|\ ?[百万萬亿億兆]|\ ?千(?![克米瓦卡帕焦]))+
@@ -81,8 +81,8 @@ _SET_APART = re.compile(r"\b(?:in|of|on|by|for|after|since)\s*$", re.IGNORECASE)
 """What comes before a number that a comma sets apart from the next one."""
 _COMPARED = re.compile(
     r"(?:[≤≥≠±√]|(?<![-=<])[<>]=?|\b(?:not|than|under|over|below|above|least|most|up to|except"
-    r"|never|neither|nor?|almost|nearly|barely|hardly|cannot be|instead of|rounded from"
-    r"|(?:half|third|quarter|factorial) of"
+    r"|never|neither|nor?|(?:almost|nearly)(?: all)?|barely|hardly|cannot be|instead of"
+    r"|rounded from|(?:half|third|quarter|factorial) of"
     r"|twice|double|triple|(?:root|log|ln|sin|cos|tan)(?: of)?"
     r"|(?:all|any\w*|every\w*)(?: \w+)? but)"
     r"|n't(?: be)?)\s*$|!$",
@@ -94,7 +94,7 @@ _CHANGED = re.compile(
     r"|\b(?:or|and) (?:more|less|fewer|over|under|above"
     r"|below|up|greater|higher|lower|older|later)\b|\bat (?:most|least)\b|\bminimum\b|\bmaximum\b"
     r"|\A\s*(?:(?:is|was|are|be) (?:wrong|incorrect|false|not|rejected|excluded|ruled out|invalid)"
-    r"|\w{1,5}n't|grand\W*\Z)"
+    r"|\w{1,5}n't|grand\W*\Z|\(?(?:wrong|incorrect|false)\b)"
     r"|\bmil[lhj]?i?[oõó](?!hm)\w*|\bmil+[ij]ard\w*|\btausend|\b(?:тыс|млн|млрд|милли(?:он|ард))\w*"
     r"|\b(?:hundred|thousand|lakh|million|crore|billion|trillion)s?\b"
     r"|\band (?:a|one) (?:half|third|quarter)\b",
@@ -105,6 +105,8 @@ _DATED = re.compile(
     r"\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?,?\s*$", re.IGNORECASE
 )
 """What comes before the year of a date."""
+_ASIDE = re.compile(r"\d\S*(?: [^\W\d]+)? ?\((?!about|approx|or |equals|in words)[^\W\d][^()\d]*$")
+"""What comes before a number in parentheses behind another one, such as the year of a source."""
 _DECADE = re.compile(r"\b(?:1\d|20)\d0'?s\b|(?:\b(?:the|mid|early|late)[ -]|')\d0'?s\b")
 _ROUNDED = (
     r"(?:(?:rounded |correct |accurate )(?:off )?)?to (?:the )?",
@@ -124,7 +126,7 @@ _PLAINER = tuple(
         (r"</?[A-Za-z]\w*>", " "),
         # Sources of what is said.
         (r"【[^】\n]*】|\[\^\d+\]", ""),
-        (r"(\d(?: ?[^\W\d]{1,12})?[.%)]*) ?\[\d{1,2}\](?!\w)", r"\1"),
+        (r"(\d(?: ?[^\W\d]{1,12})?[.%)]*)(?: ?\[\d{1,2}(?:, ?\d{1,2})*\])+(?!\w)", r"\1"),
         (rf"(?i)\((?:{_ROUNDED[0]})?{_ROUNDED[1]}\)|\b{_ROUNDED[0]}{_ROUNDED[1]}", " "),
         (r"(?<!\w)(__?)(?=\S)([^_\n]+)\1(?!\w)", r"\2"),
         # A dash or two may be a minus or none.
@@ -225,7 +227,7 @@ def last_number(text: str) -> Quantity | None:
     before = text[: last.start()]
     if _COMPARED.search(before) or _CHANGED.search(_behind(last)):
         return None
-    if len(last["digits"]) == len("2000") and _DATED.search(before):
+    if _ASIDE.search(before) or (len(last["digits"]) == len("2000") and _DATED.search(before)):
         return None
     return None if earlier and _joined(earlier[-1], between) else _quantity(last)
 

@@ -19,11 +19,11 @@ _TABLE = {
     " 1/1000000 毫升",
     "mass": "1 kg kilogram kilo; 1/1000 g gram gramme; 1/1000000 mg milligram;"
     " 1/1000000000 μg ug mcg microgram; 1000 t tonne Mg; 0.45359237 lb lbs pound;"
-    " 0.028349523125 oz ounce; 1 千克 公斤; 1/1000 克; 1/1000000 毫克; 1000 吨",
+    " 0.028349523125 oz ounce; 1 千克 公斤; 0.5 斤; 1/1000 克; 1/1000000 毫克; 1000 吨",
     "time": "1 s sec second; 1/1000 ms msec millisecond; 1/1000000 μs us microsecond;"
     " 1/1000000000 ns nanosecond; 60 min minute; 3600 h hr hour; 86400 d day; 604800 wk week; 1 秒;"
-    " 60 分钟; 3600 小时; 86400 天",
-    "months": "1 month; 12 yr year; 120 decade; 1200 century centuries",
+    " 60 分钟; 3600 小时; 86400 天 日",
+    "months": "1 month; 12 yr year; 120 decade; 1200 century centuries; 12 年",
     "data": "1 bit; 1000 kbit Kbit kb Kb; 1000000 Mbit Mb; 1000000000 Gbit Gb; 8 byte;"
     " 8000 kB KB kilobyte; 8000000 MB megabyte; 8000000000 GB gigabyte;"
     " 8000000000000 TB terabyte; 8192 KiB; 8388608 MiB; 8589934592 GiB",
