@@ -6,9 +6,11 @@ address on this machine needs no proxy.
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cache
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -107,6 +109,7 @@ def is_here(host: str) -> bool:
         address = ip_address(name)
     except ValueError:
         return False
+    address = getattr(address, "ipv4_mapped", None) or address
     return address.is_loopback or address.is_unspecified
 
 
@@ -115,15 +118,19 @@ def _proxy_variable(
 ) -> str:
     """The variable that names the proxy for a host; "" where there is none."""
     spared = environment.get("no_proxy") or environment.get("NO_PROXY", "")
-    if is_here(host) or any(_matches(entry, host, port) for entry in spared.split(",")):
+    host, port = host.rstrip("."), port or {"http": 80, "https": 443}.get(scheme)
+    if is_here(host) or any(_matches(e, host, port) for e in re.split(r"[,\s]+", spared)):
         return ""
     names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
     return next((name for name in names if environment.get(name, "").strip()), "")
 
 
 def _matches(entry: str, host: str, port: int | None) -> bool:
-    """Whether an entry of NO_PROXY covers a host: a name or the end of one, or a network."""
-    entry = entry.strip().lower()
+    """Whether an entry of NO_PROXY covers a host.
+
+    It is a name or the end of one, a network, or a pattern with `*`; some write an address.
+    """
+    entry = re.sub(r"\A\w+://|/\Z", "", entry.strip().lower())
     try:
         return ip_address(host) in ip_network(entry.strip("[]"), strict=False)
     except ValueError:
@@ -133,8 +140,8 @@ def _matches(entry: str, host: str, port: int | None) -> bool:
         if port != int(wanted):
             return False
         entry = name
-    entry = entry.removeprefix("*.").lstrip(".").strip("[]")
-    return bool(entry) and (entry == "*" or host == entry or host.endswith(f".{entry}"))
+    entry = entry.removeprefix("*.").strip(".").strip("[]")
+    return bool(entry) and (host.endswith(f".{entry}") or fnmatchcase(host, entry))
 
 
 def _usable_proxy(variable: str, given: str) -> str:

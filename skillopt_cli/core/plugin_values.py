@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from numbers import Number
 from typing import Any
 
 LONGEST_TEXT = 100_000
@@ -55,7 +56,7 @@ def text(value: Any, what: str) -> str:
         return value
     if value is None:
         return ""
-    if isinstance(value, str | int | float):
+    if isinstance(value, str | Number):
         return str(value)
     raise TypeError(f"{what} {_shown(value)} is no text")
 
@@ -77,9 +78,9 @@ def texts(value: Any, what: str) -> tuple[str, ...]:
     """
     if value is None:
         return ()
-    if isinstance(value, str | int | float):
+    if isinstance(value, str | Number):
         return (text(value, what),)
-    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+    if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable):
         raise TypeError(f"{what} {_shown(value)} is no list of texts")
     return tuple(text(member, what) for member in value)
 

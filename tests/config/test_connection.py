@@ -32,7 +32,10 @@ PROXY = "http://proxy.test:3128"
         # This machine needs none, whatever is named.
         *(
             (f"http://{host}:8000/v1", {"ALL_PROXY": "socks5://127.0.0.1:1080"}, "")
-            for host in ("127.0.0.1", "localhost", "LOCALHOST", "[::1]", "127.9.9.9", "0.0.0.0")
+            for host in (
+                *("127.0.0.1", "localhost", "LOCALHOST", "[::1]", "127.9.9.9", "0.0.0.0"),
+                *("localhost.", "[::ffff:127.0.0.1]"),
+            )
         ),
         ("http://app.localhost/v1", {"ALL_PROXY": PROXY}, ""),
         # NO_PROXY.
@@ -45,6 +48,18 @@ PROXY = "http://proxy.test:3128"
         ("http://10.1.2.3/v1", {"ALL_PROXY": PROXY, "NO_PROXY": "10.0.0.0/8"}, ""),
         ("http://[fd00::1]/v1", {"ALL_PROXY": PROXY, "NO_PROXY": "fd00::/8"}, ""),
         ("http://[fd00::1]/v1", {"ALL_PROXY": PROXY, "NO_PROXY": "[fd00::1]"}, ""),
+        *(
+            ("https://api.model.test/v1", {"ALL_PROXY": PROXY, "NO_PROXY": spared}, "")
+            for spared in (
+                *("api.model.test.", "other.test model.test", "https://api.model.test/"),
+                *("*model.test", "api.*", "api.model.test:443", "\tmodel.test\n"),
+            )
+        ),
+        ("http://model.test./v1", {"ALL_PROXY": PROXY, "NO_PROXY": "model.test"}, ""),
+        ("http://model.test/v1", {"ALL_PROXY": PROXY, "NO_PROXY": "model.test:80"}, ""),
+        ("http://10.1.2.3/v1", {"ALL_PROXY": PROXY, "NO_PROXY": "10.1.*"}, ""),
+        ("https://model.test/v1", {"ALL_PROXY": PROXY, "NO_PROXY": "model.test:80"}, "ALL_PROXY"),
+        ("http://model.test/v1", {"ALL_PROXY": PROXY, "NO_PROXY": "api.*"}, "ALL_PROXY"),
         ("http://model.test/v1", {"ALL_PROXY": PROXY, "NO_PROXY": "del.test"}, "ALL_PROXY"),
         ("http://model.test:81/v1", {"ALL_PROXY": PROXY, "NO_PROXY": "model.test:80"}, "ALL_PROXY"),
         ("http://11.1.2.3/v1", {"ALL_PROXY": PROXY, "NO_PROXY": "10.0.0.0/8,x,,"}, "ALL_PROXY"),

@@ -88,6 +88,7 @@ def _marked_json(text: str) -> Any:
     Returns:
         None without one, or where the text is in another encoding than it is said to be.
     """
+    text = text.removeprefix("\ufeff")
     begin = _OBJECT.search(text)
     if begin is None or "\ufffd" in text:
         return None

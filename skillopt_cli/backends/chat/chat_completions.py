@@ -158,7 +158,7 @@ class _Part(BaseModel):
 
 
 class _Function(BaseModel):
-    name: str
+    name: str | None = None
     arguments: Any = None
 
 
@@ -246,7 +246,7 @@ def _calls(calls: list[_Call], answer: str) -> tuple[ToolCall, ...]:
     return tuple(
         ToolCall(
             call.id or f"{answer}_{position}",
-            call.function.name,
+            call.function.name or "",
             arguments_text(call.function.arguments),
         )
         for position, call in enumerate(calls)

@@ -32,6 +32,7 @@ from skillopt_cli.benchmarks.kit.choices import choice_score, choices_fault, cho
 from skillopt_cli.benchmarks.kit.json_fields import json_score, object_fault
 from skillopt_cli.benchmarks.kit.judges import left_to_judge
 from skillopt_cli.benchmarks.kit.typography import SPACELESS, plain_line, plain_marks
+from skillopt_cli.core.reply_text import read_text
 from skillopt_cli.core.score import Score
 
 ScorerName = Literal["exact", "f1", "contains", "numeric", "regex", "choice", "json", "judge"]
@@ -56,12 +57,15 @@ class Scorer:
     score: Callable[[Mapping[str, Any], str], Score]
 
     def check(self, data: Mapping[str, Any]) -> str:
-        """Why a task cannot be scored: its `fault`, or a reference that would itself be wrong."""
+        """Why a task cannot be scored: its `fault`, or a reference that would itself be wrong.
+
+        A reference is read as replies are, so that one with a control character is found.
+        """
         fault = self.fault(data)
         if fault:
             return fault
         for answer in data["answers"]:
-            if self.score(data, f"<answer>{answer}</answer>").hard < 1.0:
+            if self.score(data, read_text(f"<answer>{answer}</answer>").text).hard < 1.0:
                 return f"the reference `{answer}` does not get full marks from scorer {self.name}"
         return ""
 

@@ -185,6 +185,13 @@ def test_a_wish_is_read_however_its_arguments_came_and_has_an_id(interface, argu
     assert arguments_text(arguments) == text
 
 
+@pytest.mark.parametrize("name", [None, ""])
+def test_a_tool_call_may_have_no_name(name):
+    body = CALLS["chat_completions"](name=name, arguments="{}")
+    (call,) = chat_completions.read_reply(body, "somewhere").tool_calls
+    assert call.name == ""
+
+
 def test_numbers_may_be_ids_and_texts_may_be_parts():
     wish = {"id": 5, "function": {"name": "look", "arguments": "{}"}}
     reply = chat_completions.read_reply(

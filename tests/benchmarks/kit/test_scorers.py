@@ -191,6 +191,7 @@ def test_choice_scores_letter_and_text_alike() -> None:
     [
         ("exact", {"answers": ()}, "a reference answer is missing"),
         ("exact", {"answers": ("see <answer>x</answer>",)}, "does not get full marks"),
+        ("contains", {"answers": ("thing\x1a",)}, "does not get full marks"),
         ("exact", {"answers": ("two\nlines",)}, ""),
         ("f1", {"answers": ("The",)}, "has no word"),
         ("contains", {"answers": ("!",)}, ""),
