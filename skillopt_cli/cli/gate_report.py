@@ -19,6 +19,7 @@ from skillopt_cli.cli.output import (
 )
 from skillopt_cli.compose.run_folder import find_run
 from skillopt_cli.core.errors import DataError, UsageError
+from skillopt_cli.core.events import VerdictReached
 from skillopt_cli.reports.export.steps import step_table
 from skillopt_cli.reports.export.table import as_csv
 from skillopt_cli.reports.page import as_markdown
@@ -36,7 +37,7 @@ from skillopt_cli.reports.run.subject import (
 from skillopt_cli.reports.terminal import as_rich
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.runlog.text.unfinished import partial_words
-from skillopt_cli.runlog.text.verdict import verdict_document
+from skillopt_cli.runlog.text.verdict import majority_document, verdict_document
 from skillopt_cli.store.atomic_files import check_vacant
 
 
@@ -163,17 +164,23 @@ def _recompute(folders: Mapping[str, Path], *, as_json: bool) -> None:
     documents: list[dict[str, Any]] = []
     wrong: list[str] = []
     for label, folder in folders.items():
-        recorded = read_view(folder).verdict
-        if recorded is None:
+        view = read_view(folder)
+        if view.verdict is None:
             raise UsageError(
                 f"the run {label} has no verdict",
                 "a finished training has one, unless evaluation.eval_test is off and"
                 " evaluation.confirm_fraction is 0",
             )
+        recorded = VerdictReached(view.verdict, view.majority)
         found = recomputed(folder, recorded)
         differences = disagreements(recorded, found)
-        verdicts = {"recorded": verdict_document(recorded), "recomputed": verdict_document(found)}
-        documents.append({"run": label, "agrees": not differences, **verdicts})
+        documents.append({
+            "run": label,
+            "agrees": not differences,
+            "recorded": verdict_document(recorded.verdict, recorded.majority),
+            "recomputed": verdict_document(found.verdict, found.majority),
+            "majority_baseline": majority_document(found.verdict, found.majority),
+        })
         wrong += [f"{label}: {difference}" for difference in differences]
     if as_json:
         show_json({"runs": documents, "differences": wrong})
@@ -184,4 +191,6 @@ def _recompute(folders: Mapping[str, Path], *, as_json: bool) -> None:
         )
     for document in documents if not as_json else ():
         typer.echo(f"{document['run']}: {document['recomputed']['sentence']}")
+        for sentence in (document["majority_baseline"] or {"sentences": ()})["sentences"]:
+            typer.echo(sentence)
         typer.echo("The recorded verdict is the same.")

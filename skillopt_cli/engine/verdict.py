@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from skillopt_cli.benchmarks.kit.labels import (
@@ -13,12 +13,12 @@ from skillopt_cli.benchmarks.kit.labels import (
 )
 from skillopt_cli.core.events import VerdictReached
 from skillopt_cli.core.majority_baseline import MajorityBaseline
-from skillopt_cli.core.run_verdict import VerdictRule, run_verdict
-from skillopt_cli.core.score import Measured
+from skillopt_cli.core.run_verdict import RunVerdict, VerdictRule, VerdictSplit, run_verdict
+from skillopt_cli.core.score import Mark, Measured, Trajectory, mark
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Attempt, Task
 from skillopt_cli.stages import Run, begin_tests, measure_test
-from skillopt_cli.stages.attempts import rollout_key
+from skillopt_cli.stages.attempts import keep_results, rollout_key
 
 
 async def reach_verdict(
@@ -36,39 +36,72 @@ async def reach_verdict(
     if not (run.confirmation or tests):
         return
     nothing = Measured(seed)
-    verdict = run_verdict(
-        tests.get("seed", nothing).marks,
-        tests.get("best", nothing).marks,
-        "confirmation" if run.confirmation else "test",
-        VerdictRule(run.metric, run.rule.min_coverage),
-        identical=identical,
-    )
-    run.emit(VerdictReached(verdict, await _majority(run, seed)))
+    of_seed, of_best = (tests.get(arm, nothing).marks for arm in ("seed", "best"))
+    verdict = _verdict(run, of_seed, of_best, identical=identical)
+    run.emit(VerdictReached(verdict, await _majority(run, seed, of_best)))
 
 
-async def _majority(run: Run, seed: SkillDocument) -> MajorityBaseline | None:
-    """What one answer to all tasks of the verdict scores; None where answers are no labels."""
+def _verdict(
+    run: Run, first: Mapping[str, Mark], best: Mapping[str, Mark], *, identical: bool = False
+) -> RunVerdict:
+    split: VerdictSplit = "confirmation" if run.confirmation else "test"
+    rule = VerdictRule(run.metric, run.rule.min_coverage)
+    return run_verdict(first, best, split, rule, identical=identical)
+
+
+async def _majority(
+    run: Run, seed: SkillDocument, best: Mapping[str, Mark]
+) -> MajorityBaseline | None:
+    """What one answer to all tasks of the verdict scores; None where answers are no labels.
+
+    Args:
+        best: marks of the best skill on these tasks, empty where it was not measured.
+    """
     measured = run.confirmation or run.splits["test"]
     tasks = own_references(run.benchmark, {**run.splits, "test": measured})
+    scored: dict[str, list[Trajectory]] = {}
 
     async def score(task: Task, answer: str) -> float:
-        return run.metric(await run.benchmark.score(task, Attempt(f"<answer>{answer}</answer>")))
+        attempt = Attempt(f"<answer>{answer}</answer>")
+        found = await run.benchmark.score(task, attempt)
+        scored.setdefault(answer, []).append(Trajectory(task, attempt, found))
+        return run.metric(found)
 
     found = await majority_baseline(tasks, measured, score)
     if found is None:
         return None
-    labels = labels_of(tasks)
+    # `gate-report --recompute` reads it, as it does the results of the skills.
+    keep_results(run, f"test/{_arm(run, 'majority')}", scored[found.answer])
+    marks = {one.task.id: mark(one.score) for one in scored[found.answer]}
+    unlabelled = _named_no_label(run, seed, measured, labels_of(tasks))
+    return replace(
+        found,
+        seed_answers=len(unlabelled),
+        seed_unlabelled=sum(unlabelled),
+        verdict=_verdict(run, marks, best) if best else None,
+    )
+
+
+def _named_no_label(
+    run: Run, seed: SkillDocument, measured: Sequence[Task], labels: Iterable[str]
+) -> list[bool]:
+    """Of each scored answer of the seed, whether it is wrong and names no label."""
     made = [run.store.recall(rollout_key(run, seed.sent, task, draw=0), task) for task in measured]
-    scored = [(one.attempt.answer, one.score) for one in made if one and one.score]
-    unlabelled = [
-        answer for answer, one in scored if one.hard < 1.0 and not names_label(answer, labels)
+    return [
+        one.score.hard < 1.0 and not names_label(one.attempt.answer, labels)
+        for one in made
+        if one and one.score
     ]
-    return replace(found, seed_answers=len(scored), seed_unlabelled=len(unlabelled))
 
 
 async def _confirmed(run: Run, arms: Mapping[str, SkillDocument]) -> dict[str, Measured]:
     """Marks on the tasks that no step used."""
     apart = replace(run, splits={**run.splits, "test": run.confirmation})
-    named = {arm: f"{arm}_confirmation" for arm in arms}
+    named = {arm: _arm(run, arm) for arm in arms}
     begin_tests(apart, {named[arm]: skill for arm, skill in arms.items()})
     return {arm: await measure_test(apart, skill, named[arm]) for arm, skill in arms.items()}
+
+
+def _arm(run: Run, arm: str) -> str:
+    """The label of what attempted the tasks of the verdict."""
+    return f"{arm}_confirmation" if run.confirmation else arm

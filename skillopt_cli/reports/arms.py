@@ -14,7 +14,7 @@ from skillopt_cli.core.statistics import corrected, interval
 from skillopt_cli.core.task import Task, TaskSet
 from skillopt_cli.reports.page import Block, Line, Rows
 from skillopt_cli.runlog.text.format import UNKNOWN, change, one_line, out_of, score
-from skillopt_cli.runlog.text.verdict import verdict_document
+from skillopt_cli.runlog.text.verdict import verdict_sentence
 
 Document = dict[str, Any]
 PAIR_TITLES = ("pair", "gain", "95 % interval", "won", "lost", "tied", "p", "p (all pairs)")
@@ -37,7 +37,7 @@ def _verdict(arms: Mapping[str, Repeated], rule: VerdictRule, split: TaskSet) ->
     (first, one), (second, other) = arms.items()
     same = one.skill.sent.digest == other.skill.sent.digest
     found = run_verdict(one.averaged.marks, other.averaged.marks, split, rule, identical=same)
-    return verdict_document(found, (f"`{first}`", f"`{second}`"))
+    return {**asdict(found), "sentence": verdict_sentence(found, (f"`{first}`", f"`{second}`"))}
 
 
 def train_warning(split: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -12,34 +12,49 @@ from skillopt_cli.compose.schedule import gate_rule
 from skillopt_cli.config.files import file_layers
 from skillopt_cli.config.layers import resolve
 from skillopt_cli.core.errors import DataError
+from skillopt_cli.core.events import VerdictReached
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictRule, run_verdict
 from skillopt_cli.core.score import BROKEN, Mark, Score, mark
 from skillopt_cli.safe_files import read_regular
 from skillopt_cli.store.layout import CONFIG
 
 
-def recomputed(folder: Path, recorded: RunVerdict) -> RunVerdict:
-    """The verdict from `results.jsonl` of both arms and the rule in `config.yaml`.
+def recomputed(folder: Path, recorded: VerdictReached) -> VerdictReached:
+    """The verdict from `results.jsonl` of what it compares and the rule in `config.yaml`.
 
     Raises:
         DataError, ConfigError: one of these files is missing or damaged.
     """
-    if recorded.identical:
-        return recorded
-    suffix = "_confirmation" if recorded.split == "confirmation" else ""
-    seed, best = (_marks(folder / "test" / f"{arm}{suffix}") for arm in ("seed", "best"))
-    rule = gate_rule(resolve(file_layers(folder / CONFIG)).config)
-    return run_verdict(seed, best, recorded.split, VerdictRule(rule.metric, rule.min_coverage))
+    verdict, majority = recorded.verdict, recorded.majority
+    suffix = "_confirmation" if verdict.split == "confirmation" else ""
+
+    def against(arm: str) -> RunVerdict:
+        # A best skill that is the seed was attempted as that alone.
+        arms = (arm, "seed" if verdict.identical else "best")
+        first, best = (_marks(folder / "test" / f"{name}{suffix}") for name in arms)
+        rule = gate_rule(resolve(file_layers(folder / CONFIG)).config)
+        return run_verdict(first, best, verdict.split, VerdictRule(rule.metric, rule.min_coverage))
+
+    if majority is not None and majority.verdict is not None:
+        majority = replace(majority, verdict=against("majority"))
+    return VerdictReached(verdict if verdict.identical else against("seed"), majority)
 
 
-def disagreements(recorded: RunVerdict, found: RunVerdict) -> list[str]:
+def disagreements(recorded: VerdictReached, found: VerdictReached) -> list[str]:
     """The fields in which two verdicts differ, with both values."""
-    there, here = asdict(recorded), asdict(found)
+    there, here = _fields(recorded), _fields(found)
     return [
         f"{name}: recorded {there[name]}, recomputed {here[name]}"
         for name in there
         if not _alike(there[name], here[name])
     ]
+
+
+def _fields(reached: VerdictReached) -> dict[str, Any]:
+    """The fields of the verdict, and of the one on the answer that is the majority baseline."""
+    constant = reached.majority.verdict if reached.majority else None
+    named = {f"majority_baseline.{k}": v for k, v in asdict(constant).items()} if constant else {}
+    return asdict(reached.verdict) | named
 
 
 def _alike(left: Any, right: Any) -> bool:

@@ -13,11 +13,12 @@ from skillopt_cli.core.edit_counts import Cause, EditCounts, why_no_edits
 from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.core.gate import EPSILON
+from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictWord
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.format import count, one_line, score
 from skillopt_cli.runlog.text.gate import score_name
-from skillopt_cli.runlog.text.verdict import verdict_sentence
+from skillopt_cli.runlog.text.verdict import run_sentence
 from skillopt_cli.runlog.view import RunView
 
 Word = VerdictWord | Literal["not better", "nothing won"]
@@ -38,6 +39,8 @@ class Verdict:
         reason: why nothing won, for people, the sentence of `why_no_change` in `summary.json`;
             empty where something did.
         evidence: what tasks that no step used prove; None where none were measured.
+        majority: what one answer to all of these tasks scores, and what they prove about the best
+            skill against it; None where answers are no labels.
     """
 
     word: Word
@@ -47,11 +50,12 @@ class Verdict:
     edits: Mapping[str, int]
     reason: str = ""
     evidence: RunVerdict | None = None
+    majority: MajorityBaseline | None = None
 
     @property
     def sentence(self) -> str:
         """What the evidence proves, for people, as in `summary.json`; empty without evidence."""
-        return verdict_sentence(self.evidence) if self.evidence else ""
+        return run_sentence(self.evidence, self.majority) if self.evidence else ""
 
 
 def verdict_of(view: RunView) -> Verdict | None:
@@ -72,6 +76,7 @@ def verdict_of(view: RunView) -> Verdict | None:
         edits=dict(edits.most_common()),
         reason="" if changed else _why_nothing_won(view, steps),
         evidence=view.verdict,
+        majority=view.majority,
     )
 
 

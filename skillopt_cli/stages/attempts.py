@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from skillopt_cli.core.errors import (
@@ -123,6 +123,12 @@ async def attempt_jobs(
             f"a model service answered none of {len(rows)} attempts in {jobs[0].purpose.stage},"
             f" most often: {reason.rstrip('.')}"
         )
+
+
+def keep_results(run: Run, folder: str, trajectories: Iterable[Trajectory]) -> None:
+    """Write attempts that no target made as the `results.jsonl` of a folder."""
+    rows = (f"{_row(run, trajectory)}\n" for trajectory in trajectories)
+    run.keep(f"{folder}/results.jsonl", "".join(rows))
 
 
 async def _is_down(run: Run, job: Job) -> bool:

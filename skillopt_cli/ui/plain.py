@@ -46,7 +46,7 @@ from skillopt_cli.runlog.text.step import (
     rate_words,
     verified_words,
 )
-from skillopt_cli.runlog.text.verdict import majority_lines, verdict_sentence
+from skillopt_cli.runlog.text.verdict import majority_lines, run_sentence
 from skillopt_cli.runlog.view import RunView
 
 RETRY_PAUSE = 30.0
@@ -284,7 +284,7 @@ def _result_lines(before: RunView, event: ResultFact) -> Lines:
         case ev.SkillPruned():
             return (f"Pruned: {pruned_words(event)}",)
         case ev.VerdictReached():
-            sentence = f"Verdict: {verdict_sentence(event.verdict)}"
+            sentence = f"Verdict: {run_sentence(event.verdict, event.majority)}"
             return (sentence, *majority_lines(event.verdict, event.majority))
         case ev.CheckpointSaved() | ev.TestMeasured():
             return ()

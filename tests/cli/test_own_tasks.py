@@ -88,6 +88,38 @@ def test_a_verdict_on_labels_has_the_score_of_the_commonest_answer() -> None:
     assert told["summary"]["majority_baseline"] == majority
 
 
+def test_a_verdict_on_labels_follows_from_the_folder_alone_also_against_the_commonest_answer() -> (
+    None
+):
+    ended = skillopt("train", "t.jsonl", *TINY, "--run-id", "a")
+    assert ended.code == 0, ended.err
+    run = Path("outputs/folder/a")
+    summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    majority = summary["majority_baseline"]
+    constant = majority["verdict"]
+    assert (constant["seed"], constant["n"]) == (majority["score"], majority["n"])
+    assert constant["best"] == summary["test_hard"]
+    said = summary["verdict"]["sentence"]
+    caveat = f' than always answering "{majority["answer"]}".'
+    assert said.endswith(caveat) is (constant["word"] != "improved")
+    assert said in ended.out
+
+    (told,) = skillopt("gate-report", "a", "--recompute", "--json").json["runs"]
+    assert told["agrees"]
+    assert told["recorded"] == told["recomputed"] == summary["verdict"]
+    assert told["majority_baseline"] == majority
+    shown = skillopt("gate-report", "a", "--recompute").out
+    assert said in shown and majority["sentences"][0] in shown
+
+    results = run / "test/majority/results.jsonl"
+    whole = results.read_text(encoding="utf-8")
+    results.write_text(whole.replace('"hard": 0.0', '"hard": 1.0'), encoding="utf-8")
+    ended = refused(3, "gate-report", "a", "--recompute")
+    assert "a: majority_baseline.seed: recorded" in ended.error
+    results.unlink()
+    assert "cannot be read" in refused(3, "gate-report", "a", "--recompute").error
+
+
 @pytest.mark.parametrize("flags", [("--display", "none"), ("--json",)])
 def test_without_a_display_a_simulated_run_states_that_it_shows_nothing(
     flags: tuple[str, ...],

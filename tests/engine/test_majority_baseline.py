@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,11 @@ async def test_the_commonest_answer_of_the_train_tasks_on_those_of_the_verdict(
     )
     split, found = await majority_of(tasks, reply)
     assert split == "test"
-    assert found == MajorityBaseline("billing", 0.25, 4, 4, unlabelled)
+    assert found is not None and found.verdict is not None
+    assert replace(found, verdict=None) == MajorityBaseline("billing", 0.25, 4, 4, unlabelled)
+    right = 3 * ("login" in reply)
+    assert (found.verdict.seed, found.verdict.best, found.verdict.n) == (0.25, right / 4, 4)
+    assert found.unbeaten
 
 
 async def test_tasks_set_aside_for_the_verdict_are_those_that_count(tmp_path: Path) -> None:
@@ -73,6 +78,8 @@ async def test_tasks_set_aside_for_the_verdict_are_those_that_count(tmp_path: Pa
     )
     assert split == "confirmation"
     assert found is not None and (found.answer, found.score, found.n) == ("billing", 1.0, 4)
+    # The best skill is the seed, which is not measured on tasks set aside.
+    assert found.verdict is None and not found.unbeaten
 
 
 async def test_answers_that_hardly_repeat_and_other_benchmarks_have_none(tmp_path: Path) -> None:

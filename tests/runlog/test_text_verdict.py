@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from facts import VERDICT, accepted_step, opening, stamp
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.run_verdict import VerdictWord
 from skillopt_cli.reports.page import as_markdown
 from skillopt_cli.reports.run.document import report_document
 from skillopt_cli.reports.run.run_report import run_report
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.fold import fold
+from skillopt_cli.runlog.text.standing import standing_words
 from skillopt_cli.runlog.text.verdict import (
     chance_words,
     majority_lines,
     verdict_document,
     verdict_sentence,
+    verdict_title,
 )
+from skillopt_cli.runlog.verdict import verdict_of
 from skillopt_cli.ui.plain import lines_of
 
 MAJORITY = MajorityBaseline("billing", 0.2, 100, 100, 50)
@@ -29,7 +34,8 @@ CONSTANT = 'Majority baseline: always answering "billing" scores 0.20 on the 100
 def test_an_improvement_in_words() -> None:
     assert verdict_sentence(replace(VERDICT, p_value=0.004)) == (
         "The trained skill is better than the seed: 0.79 against 0.60 on 100 test tasks"
-        " (21 fixed, 2 broken; chance alone explains such a gain in 1 of 250 cases)."
+        " (gain +0.19, 95 % interval +0.10 to +0.28; 21 fixed, 2 broken; chance alone explains"
+        " such a gain in 1 of 250 cases)."
     )
     assert verdict_document(VERDICT)["sentence"] == verdict_sentence(VERDICT)
 
@@ -65,20 +71,71 @@ def test_a_chance_in_words(p_value: float, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("best", "identical", "more"),
+    ("changes", "identical", "more"),
     [
-        (0.36, False, ""),
-        (0.2, False, ", and the trained skill scores no more"),
-        (0.1, False, ", and the trained skill scores no more"),
-        (0.1, True, ""),
-        (None, False, ""),
+        (
+            {},
+            False,
+            ", the trained skill 0.79 (gain +0.19, 95 % interval +0.10 to +0.28; 21 fixed, 2"
+            " broken; chance alone explains such a gain in 1 of 33,000 cases)",
+        ),
+        (
+            {"best": 0.1, "gain": -0.1, "low": -0.2, "high": 0.01, "p_value": 0.2},
+            True,
+            ", the seed 0.10 (gain -0.10, 95 % interval -0.20 to +0.01; 21 fixed, 2 broken; chance"
+            " alone explains such a loss in 1 of 5 cases)",
+        ),
+        ({"best": None}, False, ""),
+        (None, True, ""),
     ],
 )
 def test_the_commonest_answer_is_beside_the_verdict(
-    best: float | None, identical: bool, more: str
+    changes: dict[str, Any] | None, identical: bool, more: str
 ) -> None:
-    verdict = replace(VERDICT, best=best, identical=identical)
-    assert majority_lines(verdict, MAJORITY) == (f"{CONSTANT}{more}.",)
+    found = None if changes is None else replace(VERDICT, seed=0.2, **changes)
+    verdict = replace(VERDICT, identical=identical)
+    assert majority_lines(verdict, replace(MAJORITY, verdict=found)) == (f"{CONSTANT}{more}.",)
+
+
+@pytest.mark.parametrize(
+    ("word", "more"),
+    [
+        ("improved", ""),
+        ("unproven", ' It is not proven better than always answering "billing".'),
+        ("underpowered", ' It is not proven better than always answering "billing".'),
+        ("worse", ' It is worse than always answering "billing".'),
+        (None, ""),
+    ],
+)
+@pytest.mark.parametrize("of_seed", ["improved", "unproven", "worse"])
+def test_a_best_skill_not_shown_above_the_commonest_answer_has_that_in_its_verdict(
+    word: VerdictWord | None, more: str, of_seed: VerdictWord
+) -> None:
+    found = replace(VERDICT, word=word) if word else None
+    verdict = replace(VERDICT, word=of_seed)
+    fact = ev.VerdictReached(verdict, replace(MAJORITY, verdict=found))
+    sentence = f"{verdict_sentence(verdict)}{more}"
+    facts = stamp([
+        *opening(),
+        *accepted_step(1),
+        fact,
+        ev.RunFinished(1, 1, 0.7, 0),
+    ])
+    view = fold(facts)
+    assert lines_of(view, view, facts[-2])[0] == f"Verdict: {sentence}"
+    assert sentence in as_markdown(run_report(Subject("a", view))).replace("\\", "")
+    (run,) = report_document([Subject("a", view)])["runs"]
+    assert run["summary"]["verdict"]["sentence"] == sentence
+    reached = verdict_of(view)
+    assert reached is not None and (reached.word, reached.sentence) == (of_seed, sentence)
+    words, style = standing_words(view)
+    assert words.endswith("; not proven better than one answer for all (0.20)") is bool(more)
+    assert (style == "bold green") is (of_seed == "improved" and not more)
+    titled = ("Better", "good") if not more else ("Better than the seed only", "yellow")
+    if of_seed == "improved":
+        assert verdict_title(of_seed, fact.majority) == titled
+    else:
+        assert verdict_title(of_seed, fact.majority) == verdict_title(of_seed, None)
 
 
 def test_a_seed_that_names_no_label_in_most_answers_is_noted() -> None:

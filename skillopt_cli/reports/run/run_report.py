@@ -35,7 +35,7 @@ from skillopt_cli.runlog.text.unfinished import (
     unfinished_words,
     unrecorded_words,
 )
-from skillopt_cli.runlog.text.verdict import majority_lines, verdict_sentence
+from skillopt_cli.runlog.text.verdict import majority_lines, run_sentence
 from skillopt_cli.runlog.verdict import is_compared, left_out_edits, no_gain_words, verdict_of
 from skillopt_cli.runlog.view import RunView
 
@@ -110,7 +110,9 @@ def _verdict(view: RunView) -> Iterator[Block]:
     if view.verdict is None:
         return
     style = {"improved": "bold green", "worse": "bold red"}.get(view.verdict.word, "bold")
-    yield Line(f"Verdict: {verdict_sentence(view.verdict)}", style, free=True)
+    if view.majority is not None and view.majority.unbeaten:
+        style = "bold yellow"
+    yield Line(f"Verdict: {run_sentence(view.verdict, view.majority)}", style, free=True)
     for sentence in majority_lines(view.verdict, view.majority):
         yield Line(sentence, free=True)
 

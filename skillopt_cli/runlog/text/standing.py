@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.core.gate import EPSILON
+from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict
 from skillopt_cli.core.statistics import LEVEL, binomial, interval
 from skillopt_cli.runlog.best_scores import measured_rounds, scores_by_task
@@ -55,7 +56,7 @@ def standing_words(view: RunView) -> tuple[str, str]:
     if not view.total_steps:
         return "", ""
     if view.verdict is not None:
-        return _proven(view.verdict)
+        return _proven(view.verdict, view.majority)
     seed, best = view.baseline.value if view.baseline else None, view.standing.best
     yet = "" if isinstance(view.ending, RunFinished) else " yet"
     if seed is None or best is None:
@@ -73,15 +74,21 @@ def standing_words(view: RunView) -> tuple[str, str]:
     return f"perhaps better than the seed: {flips}; may be chance", "green"
 
 
-def _proven(verdict: RunVerdict) -> tuple[str, str]:
+def _proven(verdict: RunVerdict, majority: MajorityBaseline | None) -> tuple[str, str]:
+    constant = majority if majority is not None and majority.unbeaten else None
+    also = (
+        f"; not proven better than one answer for all ({score(constant.score)})" if constant else ""
+    )
     if verdict.identical:
-        return "not better: the seed is still the best skill", "yellow"
+        return f"not better: the seed is still the best skill{also}", "yellow"
     style = {"improved": "bold green", "worse": "bold red"}.get(verdict.word, "yellow")
+    if constant and verdict.word == "improved":
+        style = "yellow"
     if verdict.best is None:
         return _WORDS[verdict.word], style
     best, seed = pair(verdict.best, verdict.seed)
     tasks = count(verdict.n, f"{verdict.split} task")
-    return f"{_WORDS[verdict.word]}: {best} against {seed} on {tasks}", style
+    return f"{_WORDS[verdict.word]}: {best} against {seed} on {tasks}{also}", style
 
 
 def _flips(view: RunView) -> tuple[int, int]:

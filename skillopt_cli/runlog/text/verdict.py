@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from skillopt_cli.core.gate import EPSILON
 from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict
 from skillopt_cli.core.statistics import CHANGED
-from skillopt_cli.runlog.text.format import count, pair, score, shorten
-from skillopt_cli.runlog.view import RunView
+from skillopt_cli.runlog.text.format import change, count, pair, score, shorten
 
-VERDICT_TITLES: Mapping[str, tuple[str, str]] = {
+_TITLES: Mapping[str, tuple[str, str]] = {
     "improved": ("Better", "good"),
     "worse": ("Worse", "red"),
     "unproven": ("Not proven better", "yellow"),
@@ -30,9 +28,27 @@ _LONGEST = 40
 _RAREST = 1_000_000
 
 
-def verdict_document(verdict: RunVerdict, arms: Arms = TRAINED) -> dict[str, Any]:
-    """The entry `verdict` of `summary.json` and of a comparison's `eval_summary.json`."""
-    return {**asdict(verdict), "sentence": verdict_sentence(verdict, arms)}
+def verdict_title(word: str, majority: MajorityBaseline | None) -> tuple[str, str]:
+    """The verdict as a heading, with the style of it."""
+    if word == "improved" and majority is not None and majority.unbeaten:
+        return "Better than the seed only", "yellow"
+    return _TITLES[word]
+
+
+def verdict_document(
+    verdict: RunVerdict, majority: MajorityBaseline | None = None
+) -> dict[str, Any]:
+    """The entry `verdict` of `summary.json`."""
+    return {**asdict(verdict), "sentence": run_sentence(verdict, majority)}
+
+
+def run_sentence(verdict: RunVerdict, majority: MajorityBaseline | None = None) -> str:
+    """The verdict on a training in words, and whether one answer to all tasks does as well."""
+    sentence = verdict_sentence(verdict)
+    if majority is None or majority.verdict is None or not majority.unbeaten:
+        return sentence
+    proven = "worse" if majority.verdict.word == "worse" else "not proven better"
+    return f"{sentence} It is {proven} than {_constant(majority)}."
 
 
 def verdict_sentence(verdict: RunVerdict, arms: Arms = TRAINED) -> str:
@@ -51,8 +67,7 @@ def verdict_sentence(verdict: RunVerdict, arms: Arms = TRAINED) -> str:
     best, seed = pair(verdict.best, verdict.seed)
     against = (
         f"{best} against {seed}{_metric(verdict)} on {count(verdict.n, one)}"
-        f" ({verdict.fixed} fixed, {verdict.broke} broken;"
-        f" chance alone explains {_so_large(verdict)} in {chance_words(verdict.p_value)})"
+        f" ({_gain_words(verdict)})"
     )
     if verdict.word == "improved":
         return f"{started} is better than {seed_name}: {against}."
@@ -71,16 +86,28 @@ def _metric(verdict: RunVerdict) -> str:
     return "" if verdict.metric == "hard" else f" ({verdict.metric} score)"
 
 
-def _so_large(verdict: RunVerdict) -> str:
-    """What chance is asked to explain: the test is one-sided."""
-    return "such a loss" if (verdict.gain or 0) < 0 else "such a gain"
+def _gain_words(verdict: RunVerdict) -> str:
+    """The gain with its interval, the tasks it comes from, and how often chance explains it."""
+    interval = f"95 % interval {change(verdict.low)} to {change(verdict.high)}"
+    # The test is one-sided.
+    such = "such a loss" if (verdict.gain or 0) < 0 else "such a gain"
+    return (
+        f"gain {change(verdict.gain)}, {interval}; {verdict.fixed} fixed, {verdict.broke} broken;"
+        f" chance alone explains {such} in {chance_words(verdict.p_value)}"
+    )
 
 
-def majority_document(view: RunView) -> dict[str, Any] | None:
+def _constant(majority: MajorityBaseline) -> str:
+    return f'always answering "{shorten(majority.answer, _LONGEST)}"'
+
+
+def majority_document(
+    verdict: RunVerdict | None, majority: MajorityBaseline | None
+) -> dict[str, Any] | None:
     """The entry `majority_baseline` of `summary.json`; None where answers are no labels."""
-    if view.majority is None:
+    if majority is None:
         return None
-    return {**asdict(view.majority), "sentences": list(majority_lines(view.verdict, view.majority))}
+    return {**asdict(majority), "sentences": list(majority_lines(verdict, majority))}
 
 
 def majority_lines(
@@ -88,18 +115,19 @@ def majority_lines(
 ) -> tuple[str, ...]:
     """What to read a verdict on label tasks with; nothing where answers are no labels.
 
-    The score of the commonest answer, and whether the seed names labels at all.
+    The score of the commonest answer, the gain of the best skill on it, and whether the seed names
+    labels at all.
     """
     if verdict is None or majority is None:
         return ()
     tasks = count(majority.n, f"{verdict.split} task")
     constant = (
-        f'Majority baseline: always answering "{shorten(majority.answer, _LONGEST)}" scores'
-        f" {score(majority.score)} on the {tasks}"
+        f"Majority baseline: {_constant(majority)} scores {score(majority.score)} on the {tasks}"
     )
-    trained = None if verdict.identical else verdict.best
-    if trained is not None and trained <= majority.score + EPSILON:
-        constant += ", and the trained skill scores no more"
+    found = majority.verdict
+    if found is not None and found.best is not None:
+        skill = "the seed" if verdict.identical else "the trained skill"
+        constant += f", {skill} {score(found.best)} ({_gain_words(found)})"
     if not majority.seed_names_none:
         return (f"{constant}.",)
     return (

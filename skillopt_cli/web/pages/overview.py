@@ -38,7 +38,7 @@ from skillopt_cli.runlog.text.unfinished import (
     unfinished_words,
     unrecorded_words,
 )
-from skillopt_cli.runlog.text.verdict import VERDICT_TITLES, majority_lines, verdict_sentence
+from skillopt_cli.runlog.text.verdict import majority_lines, run_sentence, verdict_title
 from skillopt_cli.runlog.verdict import is_compared, no_gain_words, verdict_of
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import EVALUATION
@@ -140,11 +140,11 @@ def _verdict(view: RunView) -> dict[str, Any] | None:
     found = verdict_of(view)
     if found is None:
         return None
-    sentences = [verdict_sentence(view.verdict)] if view.verdict else []
+    sentences = [run_sentence(view.verdict, view.majority)] if view.verdict else []
     sentences += majority_lines(view.verdict, view.majority)
     if why := no_gain_words(view):
         sentences.append(f"{why}.")
-    title, style = VERDICT_TITLES[found.word]
+    title, style = verdict_title(found.word, view.majority)
     return {"title": title, "style": style, "sentences": sentences}
 
 
