@@ -38,7 +38,10 @@ class SplitLook:
 
 @dataclass(frozen=True, slots=True)
 class SplitLooks:
-    """The looks of a run, oldest first. What a resume recalls from the journal is no further look.
+    """The looks of a run, oldest first.
+
+    What a resume recalls from the journal is no further look, nor is what a replay repeats of a
+    recorded run.
 
     Attributes:
         started: the start of its latest process.
@@ -60,8 +63,10 @@ class SplitLooks:
             case StageStarted(stage="test") if not self.tested:
                 return replace(self, tested=True)
             # An evaluation of another split states its score by the same fact.
-            case TestMeasured() if started and (
-                self.tested or started.total_steps or event.label.rpartition("_")[2] == "all"
+            case TestMeasured() if (
+                started
+                and not started.replay
+                and (self.tested or started.total_steps or event.label.rpartition("_")[2] == "all")
             ):
                 look = self._look(started, event, time)
                 known = {_score(each) for each in self.looks}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,19 @@ def test_what_a_resume_recalls_is_no_further_look(tmp_path: Path) -> None:
     drifted: list[RunEvent] = [begun(3, target="another"), measured("best", "b", 0.75)]
     ledger = split_ledger(run(tmp_path / "drift", "first", [*trained(), *drifted]))
     assert [look.target for look in ledger.looks] == ["tiny-model", "tiny-model", "another"]
+
+
+@pytest.mark.parametrize("facts", [trained("c"), evaluated("eval")], ids=["training", "evaluation"])
+def test_a_replay_is_no_further_look(tmp_path: Path, facts: list[RunEvent]) -> None:
+    home = tmp_path / "searchqa"
+    first = run(home, "first", trained())
+    recorded = told(split_ledger(first))
+    started, *rest = facts
+    assert isinstance(started, RunStarted)
+    replayed = run(home, "again", [replace(started, replay="calls.jsonl"), *rest])
+    assert told(split_ledger(first)) == told(split_ledger(replayed)) == recorded
+    assert "by this run alone" in split_ledger(first).sentence
+    assert not split_ledger(replayed).own
 
 
 def test_a_final_text_that_is_the_best_is_one_look(tmp_path: Path) -> None:
