@@ -33,6 +33,7 @@ class GateDecision:
         fixed, broke: tasks the candidate won that the incumbent lost, and the reverse.
         beats_best: whether a candidate accepted by force scored strictly better than the best text.
         tied: whether it was accepted without being strictly better than the incumbent.
+        ties_best: whether it was accepted and takes the place of a best text with the same score.
     """
 
     verdict: Verdict
@@ -47,6 +48,7 @@ class GateDecision:
     broke: tuple[str, ...] = ()
     beats_best: bool = False
     tied: bool = False
+    ties_best: bool = False
 
     @property
     def accepted(self) -> bool:
@@ -55,8 +57,12 @@ class GateDecision:
 
     @property
     def leads(self) -> bool:
-        """Whether the candidate becomes the best skill; one accepted by force must be better."""
-        return self.verdict == "new_best" or (self.verdict == "force_accept" and self.beats_best)
+        """Whether the candidate becomes the best skill: as a better one, or for an equal one.
+
+        One accepted by force must be better.
+        """
+        forced_best = self.verdict == "force_accept" and self.beats_best
+        return self.verdict == "new_best" or self.ties_best or forced_best
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,7 @@ def gate(
             early=True,
         )
     fixed, broke = _flips(measured.marks, current.marks, metric)
-    verdict = _verdict(measured, current, best, rule, ties_lead)
+    verdict = _verdict(measured, current, best, rule)
     forced_best = verdict == "force_accept" and surpasses(measured, best, rule)
     return GateDecision(
         verdict,
@@ -151,6 +157,9 @@ def gate(
         beats_best=forced_best,
         tied=verdict in ("accept", "new_best")
         and gain(measured.marks, current.marks, metric) <= EPSILON,
+        ties_best=ties_lead
+        and verdict == "accept"
+        and surpasses(measured, best, rule, ties_lead=True),
     )
 
 
@@ -170,9 +179,7 @@ def surpasses(
     return higher and gain(measured.marks, best.marks, rule.metric) > least
 
 
-def _verdict(
-    measured: Measured, current: Measured, best: Measured, rule: GateRule, ties_lead: bool
-) -> Verdict:
+def _verdict(measured: Measured, current: Measured, best: Measured, rule: GateRule) -> Verdict:
     metric = rule.metric
     if not rule.use_gate:
         return "force_accept"
@@ -184,8 +191,7 @@ def _verdict(
         return "indecisive"
     if not rule.suffices(tally(measured.marks, current.marks, metric)):
         return "reject"
-    leads = surpasses(measured, best, rule, ties_lead=ties_lead)
-    return "new_best" if leads else "accept"
+    return "new_best" if surpasses(measured, best, rule) else "accept"
 
 
 def gain(candidate: Mapping[str, Mark], incumbent: Mapping[str, Mark], metric: Metric) -> float:

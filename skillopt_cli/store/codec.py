@@ -50,13 +50,15 @@ _DEFAULTS: Mapping[str, object] = {
     "pruned": False,
     "read_only": 0,
     "replay": "",
+    "ties_best": False,
     "majority": None,
 }
 """Fields that states and facts omit at these values.
 
 An edit's file and tasks, a skill's folder, a step's vetoed edits, what became of edits and tasks
 that were tried, a run's judge, the cap that ended it, whether its best text was pruned,
-how many files beside its SKILL.md are read-only, the recording it replays, what the commonest
+how many files beside its SKILL.md are read-only, the recording it replays, whether a candidate
+replaced an equal best text, what the commonest
 answer scores.
 """
 

@@ -117,7 +117,9 @@ def is_measure(event: dict[str, Any]) -> bool:
 
 
 def leads_with(decision: dict[str, Any] | None) -> bool:
-    return decision is not None and (decision["verdict"] == "new_best" or decision["beats_best"])
+    return decision is not None and (
+        decision["verdict"] == "new_best" or decision["beats_best"] or "ties_best" in decision
+    )
 
 
 def planned(sizes: Sequence[str] = SIZES, *more: str) -> dict[str, Any]:

@@ -116,6 +116,9 @@ def test_where_ties_are_accepted_the_later_of_equal_texts_is_the_best_but_never_
     rule, new = GateRule(policy=policy), measured("new", 0, 1, 1)
     decision = gate(new, current, current, rule, ties_lead=state.ties_lead(rule))
     assert decision.accepted == decision.tied == (policy == "not_worse")
+    # A tie is no new best, even where it takes the place of the best text.
+    assert decision.verdict == ("accept" if decision.accepted else "reject")
+    assert decision.leads == decision.ties_best == (best == "new")
     assert state.after_step(STEP, lesson(), new, decision).best.skill.text == best
 
 

@@ -228,8 +228,8 @@ def test_a_resume_says_what_is_recorded() -> None:
             "val score 0.65 = 0.65  ACCEPT (not worse, best stays 0.70)",
         ),
         (
-            GateDecision("new_best", "hard", 0.65, 0.65, 0.65, tied=True),
-            "val score 0.65 = 0.65  ACCEPT (not worse, new best)",
+            GateDecision("accept", "hard", 0.65, 0.65, 0.65, tied=True, ties_best=True),
+            "val score 0.65 = 0.65  ACCEPT (not worse, equals the best and replaces it)",
         ),
         (
             GateDecision("accept", "hard", 0.64, 0.65, 0.7, 10, 11, tied=True),

@@ -62,6 +62,8 @@ def forced_words(decision: GateDecision, why: str = "") -> str:
 
 def _best(decision: GateDecision) -> str:
     """What became of the best text."""
+    if decision.ties_best:
+        return "equals the best and replaces it"
     return "new best" if decision.leads else f"best stays {score(decision.best)}"
 
 
