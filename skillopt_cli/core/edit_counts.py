@@ -28,6 +28,7 @@ Cause = Literal[
 _STATE_WORDS: Mapping[EditState, str] = {
     "no_op": "without effect",
     "over_budget": "above the learning rate",
+    "not_selected": "not selected",
     "read_only": "read-only",
     "unverified": "failed verification",
 }
@@ -35,7 +36,9 @@ _NOT_TRIED = "not tried"
 """For people, the state of an unverified edit without a trial."""
 GUARDED: frozenset[EditState] = frozenset({"leak", "shortcut"})
 """States of edits that the leak guard refused before the merge."""
-UNTRIED: frozenset[EditState] = GUARDED | {"over_budget"}
+LEFT_OUT: frozenset[EditState] = frozenset({"over_budget", "not_selected"})
+"""States of edits that the selection left out, or the trials above the learning rate."""
+UNTRIED: frozenset[EditState] = GUARDED | LEFT_OUT
 """States of edits that no candidate was made with, by nobody's veto."""
 
 

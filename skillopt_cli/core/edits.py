@@ -45,6 +45,7 @@ EditState = Literal[
     "no_op",
     "invalid",
     "over_budget",
+    "not_selected",
     "duplicate",
     "vetoed",
     "unverified",
@@ -154,8 +155,8 @@ class Patch:
         patterns: failure (or success) patterns the analyst named.
         dropped: edits that fell to the budget.
         notes: reminders of rules the skill has, for its appendix (skill-aware reflection).
-        set_aside: edits that were taken out, with their state and why: by the leak guard, by a
-            person after `select`, or by their trials.
+        set_aside: edits that were taken out, with their state and why: by the leak guard, by the
+            selection, by a person after `select`, or by their trials.
         trials: what each edit did that was tried on tasks.
         unknown_tasks: task ids that edits named although they were not shown to the analyst.
     """

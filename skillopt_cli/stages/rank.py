@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skillopt_cli.core.edits import Edit, Patch
+from skillopt_cli.core.edits import Edit, EditOutcome, Patch
 from skillopt_cli.core.events import Degraded
+from skillopt_cli.core.formatting import count
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.stages.answer_schemas import Ranking
 from skillopt_cli.stages.ask import Question, ask
@@ -24,11 +25,11 @@ async def rank_with_model(
     if not exceeds(len(merged.edits), budget) or budget is None:
         return merged
     if budget == 0:
-        return within_budget(merged, ())
+        return selected(merged, ())
     user = f"{skill_text(skill)}\n\nKeep at most {budget} edits.\n\n{listed(merged.edits)}"
     answer = await ask(run, Question("ranking", user, Ranking, "select", budget))
     if answer and not answer.selected_indices:
-        return within_budget(merged, ())
+        return selected(merged, (), "the ranking chose no edit")
     named = answer.selected_indices if answer else []
     places = [i for i in dict.fromkeys(named) if 0 <= i < len(merged.edits)]
     if stray := len(set(named)) - len(places):
@@ -37,7 +38,8 @@ async def rank_with_model(
     places = (places or by_support(merged.edits))[:budget]
     if run.config.optimizer.failures_first:
         places = _failures_first(merged.edits, places)
-    return within_budget(merged, places)
+    fewer = f"the ranking chose {count(len(places), 'edit')} of at most {budget}"
+    return selected(merged, places, fewer if len(places) < budget else "")
 
 
 def _failures_first(edits: Sequence[Edit], places: Sequence[int]) -> list[int]:
@@ -57,11 +59,17 @@ def by_support(edits: Sequence[Edit]) -> list[int]:
     return sorted(range(len(edits)), key=lambda i: -edits[i].support)
 
 
-def within_budget(merged: Patch, places: Sequence[int]) -> Patch:
-    """The patch with the edits at `places`; the others become `dropped`."""
+def selected(merged: Patch, places: Sequence[int], reason: str = "") -> Patch:
+    """The patch with the edits at `places`; the others become `dropped`.
+
+    Args:
+        reason: why the others are left out where that is not the budget, so that they are set
+            aside instead.
+    """
     kept = set(places)
-    return replace(
-        merged,
-        edits=tuple(merged.edits[i] for i in places),
-        dropped=tuple(e for i, e in enumerate(merged.edits) if i not in kept),
-    )
+    edits = tuple(merged.edits[i] for i in places)
+    others = tuple(e for i, e in enumerate(merged.edits) if i not in kept)
+    if not reason:
+        return replace(merged, edits=edits, dropped=others)
+    outcomes = tuple(EditOutcome(edit, "not_selected", reason) for edit in others)
+    return replace(merged, edits=edits, set_aside=(*merged.set_aside, *outcomes))

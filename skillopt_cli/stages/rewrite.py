@@ -54,5 +54,5 @@ async def take_merged(run: Run, skill: SkillDocument, chosen: Patch) -> Candidat
     rewrite = Rewrite(best.content, tuple(best.evidence.splitlines()), chosen.reasoning)
     made = adopt(skill, rewrite, [best])
     reason = "one rewrite is taken per step"
-    others = tuple(EditOutcome(e, "over_budget", reason) for e in chosen.edits if e is not best)
+    others = tuple(EditOutcome(e, "not_selected", reason) for e in chosen.edits if e is not best)
     return Candidate(made.skill, made.outcomes + others, made.rewrite, made.refused)

@@ -13,13 +13,17 @@ from skillopt_cli.stages.run import Run, announced
 
 
 async def select(run: Run, skill: SkillDocument, merged: Patch, budget: int | None) -> Patch:
-    """At most `budget` edits, the rest in `dropped`; `budget` None keeps every edit.
+    """At most `budget` edits; `budget` None is no limit.
+
+    Edits beyond it are in `dropped`, and those left out for another reason are set aside with it.
 
     Notes are not edits: all are kept. What a person strikes out then is in `vetoed`.
     """
     with announced(run, "select", len(merged.edits)):
         chosen = await run.variants.select(run, skill, merged, budget)
-    chosen = replace(chosen, notes=merged.notes, set_aside=merged.set_aside)
-    keep_patch(run, run.of_round("ranked_edits.json"), chosen)
-    run.emit(EditsChosen(run.number, chosen.edits, chosen.dropped, run.round))
+    chosen = replace(chosen, notes=merged.notes)
+    others = (o.edit for o in chosen.set_aside if o.state == "not_selected")
+    left_out = (*chosen.dropped, *others)
+    keep_patch(run, run.of_round("ranked_edits.json"), replace(chosen, dropped=left_out))
+    run.emit(EditsChosen(run.number, chosen.edits, left_out, run.round))
     return await review(run, chosen)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TextIO, assert_never
 
 from skillopt_cli.core import events as ev
-from skillopt_cli.core.edit_counts import outcomes_words
+from skillopt_cli.core.edit_counts import LEFT_OUT, outcomes_words
 from skillopt_cli.runlog.event_groups import (
     CallFact,
     ControlFact,
@@ -262,7 +262,7 @@ def _step_line(
 
 def _outcome_lines(event: ev.CandidateMade) -> Lines:
     """What became of the chosen edits, when the candidate does not hold all of them."""
-    within = [outcome for outcome in event.outcomes if outcome.state != "over_budget"]
+    within = [outcome for outcome in event.outcomes if outcome.state not in LEFT_OUT]
     left_out = [outcome for outcome in within if not outcome.changed]
     if not left_out:
         return ()

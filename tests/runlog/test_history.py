@@ -128,6 +128,7 @@ def test_a_whole_step_becomes_one_record() -> None:
             "no_op": 0,
             "invalid": 0,
             "over_budget": 0,
+            "not_selected": 0,
             "duplicate": 0,
             "vetoed": 0,
             "unverified": 0,

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skillopt_cli.core.edit_counts import outcomes_words
 from skillopt_cli.core.edits import Edit, Patch
 from skillopt_cli.core.events import Degraded, EditsChosen
 from skillopt_cli.core.skill import SkillDocument
@@ -29,9 +30,14 @@ async def choose(
     chat, log = FunctionChat(lambda request: answer), EventLog()
     run = toy_run(Toy(optimizer=chat), observers=[Subscriber("log", log)])
     chosen = await select(run, SKILL, patch, budget)
-    assert log.of(EditsChosen) == [EditsChosen(0, chosen.edits, chosen.dropped)]
-    assert sorted(chosen.edits + chosen.dropped, key=str) == sorted(patch.edits, key=str)
-    kept, dropped = ([e.content[2:] for e in edits] for edits in (chosen.edits, chosen.dropped))
+    others = tuple(o.edit for o in chosen.set_aside if o.state == "not_selected")
+    left_out = chosen.dropped + others
+    assert log.of(EditsChosen) == [EditsChosen(0, chosen.edits, left_out)]
+    # Only what the budget is the reason for is dropped by it.
+    assert not (chosen.dropped and others)
+    assert bool(others) is (bool(left_out) and len(chosen.edits) < (budget or 0))
+    assert sorted(chosen.edits + left_out, key=str) == sorted(patch.edits, key=str)
+    kept, dropped = ([e.content[2:] for e in edits] for edits in (chosen.edits, left_out))
     return kept, dropped, chat, log
 
 
@@ -115,3 +121,25 @@ async def test_what_fell_to_the_budget_is_reported_as_such() -> None:
         (1, "applied"),
         (2, "over_budget"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (ranking(1), "the ranking chose 1 edit of at most 2"),
+        (ranking(), "the ranking chose no edit"),
+    ],
+)
+async def test_what_the_ranking_leaves_out_below_the_budget_is_not_above_it(
+    answer: str, reason: str
+) -> None:
+    store = MemoryStore()
+    run = toy_run(Toy(optimizer=FunctionChat(lambda request: answer)), store)
+    chosen = await select(run, SKILL, merged(1, 2, 3), 2)
+    candidate = await update(run, SKILL, chosen)
+    others = [o for o in candidate.outcomes if not o.changed]
+    assert {(o.state, o.reason) for o in others} == {("not_selected", reason)}
+    assert len(others) == 3 - len(candidate.applied)
+    assert "learning rate" not in outcomes_words(others)
+    ranked = json.loads(store.files["ranked_edits.json"])
+    assert [e["content"] for e in ranked["dropped"]] == [o.edit.content for o in others]

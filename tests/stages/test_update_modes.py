@@ -141,8 +141,8 @@ async def test_of_texts_that_could_not_be_merged_the_best_supported_is_taken() -
     assert "# 3\n" in candidate.skill.text
     assert [(o.edit.support, o.state) for o in candidate.outcomes] == [
         (3, "applied"),
-        (1, "over_budget"),
-        (2, "over_budget"),
+        (1, "not_selected"),
+        (2, "not_selected"),
     ]
     assert (await Asked("unused", FULL).update()).skill == SKILL
 

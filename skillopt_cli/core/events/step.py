@@ -106,7 +106,7 @@ class LearningRateChosen:
 
 @dataclass(frozen=True, slots=True)
 class EditsChosen:
-    """The edits a round chose for the candidate, and those that fell to the budget."""
+    """The edits a round chose for the candidate, and those that the selection left out."""
 
     step: int
     chosen: tuple[Edit, ...]

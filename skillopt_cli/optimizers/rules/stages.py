@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from skillopt_cli.core.edit_counts import Evidence
-from skillopt_cli.core.edits import Edit, Patch
+from skillopt_cli.core.edits import Edit, EditOutcome, Patch
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection
@@ -120,13 +120,20 @@ async def select_by_support(
     rules = sorted((e for e in merged.edits if not is_example(e)), key=lambda e: -e.support)
     found = [e for e in merged.edits if is_example(e)]
     examples = varied(found, layout.examples, train_labels(run))
-    room = MOST_EXAMPLES - len(layout.examples)
+    room = max(0, MOST_EXAMPLES - len(layout.examples))
     added = [e for e in examples if e.op == "append"][:room]
     examples = [e for e in examples if e.op != "append" or e in added]
     ranked = list(_in_turn(rules, examples))
     kept = ranked[:budget]
-    dropped = [e for e in merged.edits if e not in kept]
-    return replace(merged, edits=tuple(_in_reading_order(kept)), dropped=tuple(dropped))
+    over = tuple(e for e in merged.edits if e in ranked and e not in kept)
+    full = f"a skill gets at most {MOST_EXAMPLES} worked examples"
+    crowded = tuple(EditOutcome(e, "not_selected", full) for e in found if e not in examples)
+    return replace(
+        merged,
+        edits=tuple(_in_reading_order(kept)),
+        dropped=over,
+        set_aside=(*merged.set_aside, *crowded),
+    )
 
 
 def _in_turn(rules: Sequence[Edit], examples: Sequence[Edit]) -> Iterator[Edit]:

@@ -214,6 +214,22 @@ async def test_rules_and_examples_take_turns_within_the_budget():
     assert (await chosen([patch], None)).dropped == ()
 
 
+async def test_examples_beyond_those_a_skill_may_hold_are_left_out_for_that_reason():
+    example = "Context: {0} is here.\nQuestion: What is here?\nAnswer: {0}"
+    edits = [Edit("append", example.format(n), support=n) for n in range(1, 12)]
+    for budget, over in ((None, 0), (5, MOST_EXAMPLES - 5)):
+        picked = await chosen([Patch(tuple(edits))], budget)
+        aside = [o for o in picked.set_aside if o.state == "not_selected"]
+        assert len(aside) == len(edits) - MOST_EXAMPLES
+        assert {o.reason for o in aside} == {
+            f"a skill gets at most {MOST_EXAMPLES} worked examples"
+        }
+        assert (len(picked.dropped), len(picked.edits)) == (over, MOST_EXAMPLES - over)
+    crowded = SkillDocument(SEED.text + "".join(f"\n{e.content}\n" for e in edits))
+    new = Edit("append", example.format(12), support=12)
+    assert (await chosen([Patch((new,))], None, crowded)).edits == ()
+
+
 async def test_the_best_supported_rule_stands_first_and_examples_last():
     [patch] = (await reflected(SENTENCES + YEARS)).patches
     text = apply_edits(SEED, (await chosen([patch], 4)).edits).skill.text
