@@ -105,11 +105,8 @@ class Edit:
     @property
     def record(self) -> dict[str, Any]:
         """The edit for a record in JSON, which has a file and tasks only where there are any."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("file", "tasks"):
-            if not values[name]:
-                del values[name]
-        return values
+        named = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in named if value or name not in ("file", "tasks")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +129,11 @@ class Trial:
     broke: tuple[str, ...] = ()
     joint: bool = False
     base: str = ""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The trial for a record in JSON, which has the edit beside it."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "edit"}
 
     @property
     def passed(self) -> bool:
@@ -180,6 +182,12 @@ class EditOutcome:
     state: EditState
     reason: str = ""
     trial: Trial | None = None
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The outcome for a record in JSON, which has a trial only where there was one."""
+        tried = {"trial": self.trial.record} if self.trial else {}
+        return {"state": self.state, "reason": self.reason, **self.edit.record, **tried}
 
     @property
     def changed(self) -> bool:

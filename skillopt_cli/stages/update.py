@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from skillopt_cli.core.edits import Candidate, EditOutcome, Patch, Trial, refuse
 from skillopt_cli.core.events import CandidateMade
@@ -76,17 +76,5 @@ def _keep(run: Run, candidate: Candidate) -> None:
 
 def report(outcomes: Sequence[EditOutcome]) -> str:
     """The edit report: one entry per proposed edit, with the state it ended in."""
-    entries = [
-        {"index": i, "state": o.state, "reason": o.reason, **o.edit.record, **_trial(o)}
-        for i, o in enumerate(outcomes, 1)
-    ]
+    entries = [{"index": i, **outcome.record} for i, outcome in enumerate(outcomes, 1)]
     return json.dumps(entries, ensure_ascii=False, indent=2) + "\n"
-
-
-def _trial(outcome: EditOutcome) -> dict[str, object]:
-    """The trial of an edit, where it was tried on tasks."""
-    if outcome.trial is None:
-        return {}
-    fields = asdict(outcome.trial)
-    del fields["edit"]
-    return {"trial": fields}

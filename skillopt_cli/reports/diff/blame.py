@@ -16,7 +16,7 @@ from skillopt_cli.core.verification import trials_by_edit
 from skillopt_cli.reports.diff.lines import lines_of, matched
 from skillopt_cli.reports.diff.named_skill import NamedSkill
 from skillopt_cli.reports.diff.skill_file import SkillFile
-from skillopt_cli.runlog.text.edit import edit_words
+from skillopt_cli.runlog.text.edit import edit_words, trial_words
 from skillopt_cli.safe_files import read_regular
 
 _EDIT_LIMIT = 72
@@ -52,12 +52,15 @@ class Cause:
         """The cause for people, an edit a line."""
         if not self.edits:
             return (f"{self.place}: {self.what}" if self.what else self.place,)
-        tried = trials_by_edit(self.trials)
         return tuple(
             f"{self.place}: {edit_words(e, _EDIT_LIMIT)} [{e.source}, support {e.support}]"
-            + (f", it {trial.words}" if (trial := tried.get(e.identity)) else "")
+            + (f", it {trial_words(trial)}" if (trial := self.trial_of(e)) else "")
             for e in self.edits
         )
+
+    def trial_of(self, edit: Edit) -> Trial | None:
+        """The trial of one of its edits; None where that was not tried on tasks."""
+        return trials_by_edit(self.trials).get(edit.identity)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.reports.diff.blame import Blame, Cause, blame
@@ -118,7 +119,7 @@ class SkillDiff:
                     "step": c.step,
                     "epoch_end": c.epoch or None,
                     "what": c.what or None,
-                    "edits": [e.record for e in c.edits],
+                    "edits": [_record(c, edit) for edit in c.edits],
                 }
                 for c in block.causes
             ],
@@ -213,3 +214,9 @@ def _protected(a: str, b: str) -> dict[str, str] | None:
         elif old[name] != new[name]:
             touched[name] = "changed"
     return touched
+
+
+def _record(cause: Cause, edit: Edit) -> dict[str, Any]:
+    """An edit with its trial, where it was tried on tasks."""
+    trial = cause.trial_of(edit)
+    return edit.record | ({"trial": trial.record} if trial else {})

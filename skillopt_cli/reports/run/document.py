@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.core.ledger import Spent
@@ -97,7 +95,7 @@ def step_document(step: StepView) -> Document:
         "scheduled_rate": plan.raw_rate if plan else None,
         "scheduler": plan.scheduler if plan else None,
         "rewrite_change_summary": record.get("rewrite_change_summary", []),
-        "edits": [_edit(outcome) for outcome in step.outcomes],
+        "edits": [outcome.record for outcome in step.outcomes],
         "appendix_notes": list(written.added) if written else [],
         "n_appendix_notes_total": written.total if written else None,
         **_decision(decision),
@@ -127,10 +125,6 @@ def _epoch(epoch: EpochView) -> Document:
     document = epoch_document(epoch)
     decision = epoch.slow.decision if epoch.slow else None
     return document | {**_decision(decision), "rollouts_saved": epoch.saved}
-
-
-def _edit(outcome: EditOutcome) -> dict[str, Any]:
-    return {"state": outcome.state, "reason": outcome.reason, **outcome.edit.record}
 
 
 def _outside(view: RunView, role: Role) -> Document:

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from skillopt_cli.charts.heat_map import heat_legend, heat_map, heat_words
 from skillopt_cli.charts.score_curve import curve_legend, curve_words, score_curve
 from skillopt_cli.charts.task_grid import Grid, task_grid
-from skillopt_cli.core.edits import EditOutcome
+from skillopt_cli.core.edits import REWRITE, EditOutcome
 from skillopt_cli.core.formatting import count
 from skillopt_cli.reports.page import Block, Details, Figure, Heading, Line, Number, Quote, Rows
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.action import action_words
+from skillopt_cli.runlog.text.edit import trial_words
 from skillopt_cli.runlog.text.format import dollars, one_line, plain_words, score
 from skillopt_cli.runlog.view import RunView
 
@@ -91,11 +92,15 @@ def edits_in_full(step: StepView) -> Iterator[Block]:
 def _edit(step: StepView, outcome: EditOutcome) -> Iterator[Line | Quote]:
     edit = outcome.edit
     reason = f" ({one_line(outcome.reason)})" if outcome.reason else ""
-    tried = f" ({outcome.trial.words})" if outcome.trial else ""
     place = f" in {one_line(edit.file)}" if edit.file else ""
     fate = step.fate(outcome)
     style = {"applied": "green", "appended": "green", "tried": ""}.get(fate, "yellow")
-    yield Line(f"{fate}{reason}{tried}: {plain_words(one_line(edit.op))}{place}", style)
+    yield Line(f"{fate}{reason}: {plain_words(one_line(edit.op))}{place}", style)
+    # That of a rewrite is what it changes, which the step has.
+    if edit.evidence and edit.op != REWRITE:
+        yield Line(f"evidence: {one_line(edit.evidence)}")
+    if outcome.trial is not None:
+        yield Line(f"tried before the gate: it {trial_words(outcome.trial)}")
     if edit.target:
         yield Line("at this text:")
         yield Quote(edit.target)

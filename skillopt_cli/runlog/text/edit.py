@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit
+from collections.abc import Sequence
+
+from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit, Trial
 from skillopt_cli.runlog.text.format import one_line, shorten
 
+_TASKS = 3
+"""Tasks of a trial that are named."""
 _VERBS = {
     "append": "add",
     "insert_after": "insert",
@@ -25,3 +29,22 @@ def edit_words(edit: Edit, limit: int = 60) -> str:
     if edit.op == "replace":
         return f"{verb} {target} with {content}{place}"
     return f"{verb} {target if edit.op == 'delete' else content}{place}"
+
+
+def trial_words(trial: Trial) -> str:
+    """What the trial of an edit showed: how many tasks it solved and broke, and which."""
+    named = trial_tasks(trial)
+    return f"{trial.words} ({named})" if named else trial.words
+
+
+def trial_tasks(trial: Trial) -> str:
+    """The first tasks an edit was tried on, by what came out: `solved t1, t2; not t3`."""
+    failed = [task for task in trial.tried if task not in trial.fixed]
+    parts = (("solved", trial.fixed), ("not", failed), ("broke", trial.broke))
+    return "; ".join(f"{what} {_first(tasks)}" for what, tasks in parts if tasks)
+
+
+def _first(tasks: Sequence[str]) -> str:
+    more = len(tasks) - _TASKS
+    listed = ", ".join(map(one_line, tasks[:_TASKS]))
+    return f"{listed} and {more} more" if more > 0 else listed
