@@ -9,7 +9,6 @@ from itertools import compress
 from skillopt_cli.core.optimism import graded, optimism
 from skillopt_cli.runlog.outcomes import Outcomes
 from skillopt_cli.runlog.rounds import Round
-from skillopt_cli.runlog.text.format import count, score
 from skillopt_cli.runlog.view import RunView
 
 
@@ -78,11 +77,3 @@ def _aligned(texts: Sequence[Outcomes], metric: str) -> list[bytes]:
         some = kept.get(text.tasks)
         columns.append(bytes(compress(column, some)) if some else column)
     return columns
-
-
-def expectation_words(found: Expectation) -> str:
-    """The expectation in a sentence."""
-    return (
-        f"The best val score is the highest of {count(found.texts, 'text')} measured in full; on"
-        f" fresh tasks about {score(found.value)} is to be expected (bootstrap)."
-    )

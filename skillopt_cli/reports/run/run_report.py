@@ -9,13 +9,13 @@ from skillopt_cli.core.events import RunFailed, TestMeasured
 from skillopt_cli.reports.confusions import confusion_blocks, confusions_of
 from skillopt_cli.reports.evaluation import evaluation_blocks, pruned_blocks
 from skillopt_cli.reports.page import Block, Heading, Line, Number, Rows
+from skillopt_cli.reports.run.chance import chance_blocks
 from skillopt_cli.reports.run.cost import cost_blocks
 from skillopt_cli.reports.run.early_rejection import savings_blocks
 from skillopt_cli.reports.run.figures import edits_in_full, overview
 from skillopt_cli.reports.run.steps import epoch_blocks, step_blocks
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.reports.split_ledger import ledger_blocks
-from skillopt_cli.runlog.expectation import expectation_words, expected_best
 from skillopt_cli.runlog.summary import delta
 from skillopt_cli.runlog.text.ending import ordered_tests, spend_lines, status_words
 from skillopt_cli.runlog.text.format import (
@@ -63,6 +63,7 @@ def run_report(reported: Subject, *, illustrated: bool = False) -> Iterator[Bloc
     yield from _verdict(view)
     yield from _selection(view)
     yield from _tests(view)
+    yield from chance_blocks(view)
     yield from _looks(reported, illustrated)
     if illustrated:
         yield from overview(view)
@@ -157,8 +158,6 @@ def _selection(view: RunView) -> Iterator[Block]:
             "dim",
             free=True,
         )
-    if expected := expected_best(view):
-        yield Line(expectation_words(expected), "dim", free=True)
     if why := no_gain_words(view):
         yield Line(f"{why}.", "bold yellow", free=True)
     verdict = verdict_of(view)
