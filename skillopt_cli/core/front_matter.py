@@ -1,7 +1,8 @@
 """Front matter: the YAML mapping between two `---` lines at the very top of a skill.
 
-A part between such lines that is no mapping is text like any other. Metadata below blank lines,
-comments or a heading is text too, but an agent's program is given it in one block at the top.
+A part between such lines that is no mapping of keys is text like any other. Metadata below blank
+lines, comments or a heading is text too, but an agent's program is given it in one block at the
+top.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ LONGEST_DESCRIPTION = 1024
 
 _BLOCK = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _ABOVE = re.compile(r"(?:[\s\ufeff\u200b\u2060]|<!--.*?-->|#[^\n]*(?:\n|\Z))*", re.DOTALL)
-_INDENT = re.compile(r"[ \t\ufeff\u200b\u2060]*\Z")
+_INDENT = re.compile(r"(?:[^\S\r\n]|[\ufeff\u200b\u2060])*\Z")
 _RULE = re.compile(r"---[ \t]*\r?\n")
 _KEY = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*([\"']?)[a-z][\w-]*\1[ \t]*:(?:\s|\Z)")
+_WORD = re.compile(r"[a-z][\w-]*")
+"""A key of metadata; prose has capitals and numbers before its colons."""
 _USABLE_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 
 
@@ -39,7 +42,7 @@ class Metadata:
 def front_matter(text: str) -> Metadata | None:
     """Return the front matter of a skill; None without one. One without keys counts."""
     found = _BLOCK.match(text)
-    if found is None or (values := _mapping(found[1])) is None:
+    if found is None or (values := _mapping(found[1])) is None or not _is_metadata(values):
         return None
     return Metadata(0, found.end(), values)
 
@@ -85,7 +88,7 @@ def metadata_notice(text: str) -> str:
     if not blocks and _BLOCK.match(text):
         return (
             "the part between the first two `---` lines counts as instructions, since it is no"
-            " YAML mapping"
+            " YAML mapping of keys such as `name`"
         )
     return ""
 
@@ -129,6 +132,13 @@ def _displaced(text: str, at: int) -> Iterator[Metadata]:
             return
         yield Metadata(start, found.end(), values)
         at = found.end()
+
+
+def _is_metadata(values: Mapping[object, object]) -> bool:
+    keys = [str(key) for key in values]
+    return not keys or any(
+        _WORD.fullmatch(key) or key.lower() in (NAME, DESCRIPTION) for key in keys
+    )
 
 
 @lru_cache(maxsize=256)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skillopt_cli.benchmarks.kit.labels import Referenced
+from skillopt_cli.benchmarks.kit.typography import plain_marks
 from skillopt_cli.core.formatting import count
 
 Level = Literal["error", "warning", "info"]
@@ -30,6 +31,8 @@ _LIST = re.compile(
     )\s*""",
     re.DOTALL | re.VERBOSE,
 )
+_SQUAD = re.compile(r"""\s*\{\s*(["'])text\1\s*:\s*(?:array\()?\[""")
+"""The object with all references, as a table made of SQuAD has it."""
 _OBJECT = re.compile(r"""\s*\{\s*(?:"[^"]*"|'[^']*')\s*:""")
 
 
@@ -74,7 +77,12 @@ def list_findings(tasks: Sequence[Referenced]) -> Iterator[Finding]:
 
 
 def _is_list(text: str) -> bool:
-    return _LIST.fullmatch(text) is not None and not _OBJECT.match(text)
+    text = plain_marks(text)
+    parts = [part.strip() for part in text.split("|")]
+    if len(parts) > 1 and all(parts) and not re.search(r"[()\[\]{}\n]", text):
+        return True
+    found = _SQUAD.match(text) or (_LIST.fullmatch(text) and not _OBJECT.match(text))
+    return bool(found)
 
 
 def near_duplicates(tasks: Sequence[Referenced]) -> Iterator[Finding]:
