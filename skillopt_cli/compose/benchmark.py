@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from skillopt_cli.benchmarks.kit.data_check import task_warnings
 from skillopt_cli.benchmarks.kit.reference_checks import one_answer
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import ConfigError, DataError
+from skillopt_cli.core.events import Degraded
 from skillopt_cli.core.run_verdict import confirmation_slice
 from skillopt_cli.core.task import SPLITS, Split, Task, TaskSet
 from skillopt_cli.plugins import load_benchmark
@@ -120,6 +122,12 @@ def _correct(benchmark: Benchmark) -> str:
         f"correct the benchmark or its data; `skillopt data check {benchmark.name}` lists such"
         " faults"
     )
+
+
+def data_warnings(benchmark: Benchmark) -> Iterator[Degraded]:
+    """What is odd about the tasks, before anything is spent on them."""
+    for warning in task_warnings(benchmark):
+        yield Degraded("data", f"{warning}; `skillopt data check` says more")
 
 
 def check_abilities(benchmark: Benchmark, target: str, offers: frozenset[str]) -> None:

@@ -13,10 +13,10 @@ from skillopt_cli.backends.middleware.budget import Budget, PastUse
 from skillopt_cli.backends.middleware.recorder import RecordedCalls
 from skillopt_cli.backends.rate_limiter.provider_limits import ProviderLimits
 from skillopt_cli.backends.rate_limiter.stop_gate import StopGate
-from skillopt_cli.benchmarks.kit.data_check import task_warnings
 from skillopt_cli.compose.benchmark import (
     check_abilities,
     confirmation_tasks,
+    data_warnings,
     open_benchmark,
     splits_in_use,
 )
@@ -170,7 +170,7 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
                 *files_left_out(seed, request.skill_path),
                 *_lost_files(base),
                 *_not_shared(base),
-                *_data_warnings(benchmark),
+                *data_warnings(benchmark),
             ),
             steering=replayed,
             trial=models.trial,
@@ -276,12 +276,6 @@ def _limit_calls(base: SessionBase) -> CallLimits:
     budget = Budget(caps, past, base.emit)
     ceiling, outage_wait = base.config.run.max_concurrency, base.config.model.outage_wait
     return CallLimits(gate, budget, ProviderLimits(ceiling, outage_wait, budget, gate))
-
-
-def _data_warnings(benchmark: Benchmark) -> Iterator[Degraded]:
-    """What is odd about the tasks, before anything is spent on them."""
-    for warning in task_warnings(benchmark):
-        yield Degraded("data", f"{warning}; `skillopt data check` says more")
 
 
 def _open_executors(base: SessionBase) -> tuple[dict[Role, Executor], tuple[Degraded, ...]]:

@@ -113,7 +113,7 @@ _ROUNDED = (
     r"\d+[ -]?(?:s\.?f|d\.?p|sig(?:nificant|\.)? (?:figures?|figs?|digits?)|decimals?(?: places?)?)"
     r"\b\.?",
 )
-"""How it is told to how many digits a number is rounded: before them, and the digits."""
+"""What states to how many digits a number is rounded: before them, and the digits."""
 _SPELT = re.compile(
     r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|teen|ty|hundred|thousand|million)$"
 )
