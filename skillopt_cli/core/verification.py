@@ -10,6 +10,7 @@ import hashlib
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from skillopt_cli.core.edits import Edit, EditOutcome, Identity, Patch, Trial
 from skillopt_cli.core.formatting import count
@@ -27,7 +28,7 @@ VAGUE = 2
 _UNCONFIRMED = "with the other edits, it solved none of the tasks it solved alone"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draft:
     """The edits of a step as far as they are chosen, and the text they make.
 
@@ -51,7 +52,7 @@ class Draft:
     rate: int | None = None
     rounds: int = 0
 
-    @property
+    @cached_property
     def failing(self) -> dict[str, Trajectory]:
         """The trajectories that failed, by task id."""
         return {t.task.id: t for t in self.trajectories if t.failed}

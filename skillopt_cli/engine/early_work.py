@@ -6,14 +6,13 @@ What lies beyond the next checkpoint begins early only where no cap may end the 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 
 from skillopt_cli.core.plan import StepPlan
 from skillopt_cli.core.score import FULL, Mark, Measured, Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import TrainState
 from skillopt_cli.engine.caps import lasting_arms
-from skillopt_cli.stages import Run, begin_reflection, begin_tests, rollout
+from skillopt_cli.stages import Run, begin_tests, early_reader, rollout
 
 
 def rollout_of(state: TrainState, step: StepPlan) -> Callable[[Run], Awaitable[list[Trajectory]]]:
@@ -21,7 +20,7 @@ def rollout_of(state: TrainState, step: StepPlan) -> Callable[[Run], Awaitable[l
     skill, lessons = state.current.skill, state.lessons
 
     async def work(run: Run) -> list[Trajectory]:
-        read = partial(begin_reflection, run.in_round(1, state.refuted), skill, lessons)
+        read = early_reader(run.in_round(1, state.refuted), skill, lessons)
         return await rollout(run, skill, run.batch(step, state.solved), step.seed, read)
 
     return work
@@ -33,14 +32,15 @@ def begin_first_rollout(run: Run, seed: SkillDocument, marks: Mapping[str, Mark]
     Args:
         marks: of the seed, as far as its baseline is known.
     """
-    if run.overlap is None or run.capped:
+    step = next(run.plan.after(0))
+    name = f"rollout {step.number}"
+    if run.overlap is None or run.capped or run.overlap.has_begun(name):
         return
     hoped = dict.fromkeys((task.id for task in run.splits["selection"]), FULL)
     known = Measured(seed, {**hoped, **marks})
     state = TrainState(known, known)
     if run.nothing_to_gain(state) is None:
-        step = next(run.plan.after(0))
-        run.at(step).begin(f"rollout {step.number}", rollout_of(state, step))
+        run.at(step).begin(name, rollout_of(state, step))
 
 
 def begin_last_epoch(run: Run, seed: SkillDocument, step: StepPlan) -> None:

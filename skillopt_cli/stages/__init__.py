@@ -20,7 +20,7 @@ from skillopt_cli.stages.modes import update_with_model
 from skillopt_cli.stages.paired import measure_paired
 from skillopt_cli.stages.prune import prune
 from skillopt_cli.stages.rank import rank_with_model
-from skillopt_cli.stages.reflect import begin_reflection, reflect
+from skillopt_cli.stages.reflect import early_reader, reflect
 from skillopt_cli.stages.rollout import rollout
 from skillopt_cli.stages.run import Run, Variants
 from skillopt_cli.stages.select import select
@@ -45,10 +45,10 @@ __all__ = [
     "Variants",
     "aggregate",
     "answer",
-    "begin_reflection",
     "begin_tests",
     "check",
     "close_epoch",
+    "early_reader",
     "keep_digest",
     "learning_rate",
     "measure",

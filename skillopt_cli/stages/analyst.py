@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import cache
 
 from skillopt_cli.core.edits import Patch, Source
+from skillopt_cli.core.minibatches import Minibatch
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection
-from skillopt_cli.ports import Referenced
 from skillopt_cli.stages.ask import Question, ask
 from skillopt_cli.stages.concurrency import side_by_side
 from skillopt_cli.stages.leak_check import may_quote, train_labels
@@ -24,7 +24,7 @@ from skillopt_cli.stages.prompt_text import (
     skill_text,
     trajectory_text,
 )
-from skillopt_cli.stages.reflect import Minibatch, keep_patch, minibatches, with_claims
+from skillopt_cli.stages.reflect import keep_patch, minibatches, with_claims
 from skillopt_cli.stages.run import Run
 from skillopt_cli.stages.skill_aware import notes_in, skill_aware
 from skillopt_cli.stages.skill_files import asking_for_files, of_files
@@ -48,19 +48,13 @@ async def reflect_with_model(
     return Reflection(patches, asked=len(batches))
 
 
-def read_early(
-    run: Run, skill: SkillDocument, trajectories: Sequence[Trajectory], lessons: Sequence[Lesson]
-) -> None:
-    """Begin the analysis of each minibatch that is full with the first trajectories of a batch.
+def read_early(run: Run, skill: SkillDocument, batch: Minibatch, lessons: Sequence[Lesson]) -> None:
+    """Begin the analysis of a full minibatch.
 
     No later trajectory alters it, unless the labels that analysts read come from all of them.
     """
-    if not isinstance(run.benchmark, Referenced):
-        return
-    size = run.config.gradient.minibatch_size
-    for batch in minibatches(run, trajectories):
-        if len(batch.trajectories) == size:
-            run.begin(_name(run, batch), _analysis(skill, batch, lambda: _about(run, lessons)))
+    if run.referenced:
+        run.begin(_name(run, batch), _analysis(skill, batch, lambda: _about(run, lessons)))
 
 
 def _name(run: Run, batch: Minibatch) -> str:

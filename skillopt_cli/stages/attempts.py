@@ -262,8 +262,8 @@ def _row(run: Run, trajectory: Trajectory) -> str:
 
 def _expected(run: Run, trajectory: Trajectory) -> tuple[str, ...]:
     """The references, for people; a score of an attempt that gave up has none."""
-    if isinstance(run.benchmark, Referenced):
-        return run.benchmark.expected(trajectory.task)
+    if run.referenced:
+        return run.referenced.expected(trajectory.task)
     return trajectory.score.expected if trajectory.score else ()
 
 

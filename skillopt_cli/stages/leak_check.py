@@ -14,7 +14,7 @@ from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Reflection
 from skillopt_cli.core.task import Attempt, Task
-from skillopt_cli.ports import Benchmark, Judged, Referenced
+from skillopt_cli.ports import Referenced
 from skillopt_cli.stages.run import Comparison, Run
 
 
@@ -24,9 +24,13 @@ def train_labels(run: Run, trajectories: Sequence[Trajectory] = ()) -> Labels:
     Args:
         trajectories: where references come from for a benchmark that gives none by itself.
     """
-    if isinstance(run.benchmark, Referenced):
-        return split_labels(run.benchmark, run.splits["train"])
-    return find_labels([task_answers(t.task, t.score.expected) for t in trajectories if t.score])
+    if run.referenced is None:
+        shown = [task_answers(t.task, t.score.expected) for t in trajectories if t.score]
+        return find_labels(shown)
+    # Found once: every minibatch asks for them, and a split may have many thousand tasks.
+    if "train" not in run.labels:
+        run.labels["train"] = split_labels(run.referenced, run.splits["train"])
+    return run.labels["train"]
 
 
 def split_labels(benchmark: Referenced, tasks: Sequence[Task]) -> Labels:
@@ -54,7 +58,7 @@ def guarded(
     """The reflection without what the leak guard refuses, which its patches set aside."""
     if not any(patch.edits or patch.notes for patch in reflection.patches):
         return reflection
-    materials = [_material(run.benchmark, t.task, t) for t in trajectories if t.score]
+    materials = [_material(run, t.task, t) for t in trajectories if t.score]
     guard = _guard(run, materials, train_labels(run, trajectories))
     patches: tuple[Patch, ...] = tuple(checked(p, guard, skill) for p in reflection.patches)
     return replace(reflection, patches=patches)
@@ -64,7 +68,7 @@ def checked_rewrite(run: Run, skill: SkillDocument, candidate: Candidate) -> Can
     """The candidate, refused where a rewritten text leaks a task of the step."""
     if candidate.rewrite is None or candidate.refused or run.step is None:
         return candidate
-    materials = [_material(run.benchmark, task) for task in run.batch(run.step)]
+    materials = [_material(run, task) for task in run.batch(run.step)]
     guard = _guard(run, materials, train_labels(run))
     fault = guard.fault(candidate.rewrite.text, skill.texts.values())
     return candidate if fault is None else refuse(skill, candidate, f"{fault[0]}: {fault[1]}")
@@ -75,7 +79,7 @@ def checked_guidance(run: Run, comparison: Comparison, guidance: str | None) -> 
     if guidance is None:
         return None
     shown = [pair.after for pair in comparison.pairs]
-    materials = [_material(run.benchmark, t.task, t) for t in shown if t.score]
+    materials = [_material(run, t.task, t) for t in shown if t.score]
     guard = _guard(run, materials, train_labels(run, shown))
     fault = guard.fault(guidance, comparison.after.texts.values())
     if fault is None:
@@ -89,16 +93,16 @@ def _guard(run: Run, materials: Sequence[Material], labels: Labels) -> LeakGuard
     return make_guard(materials, labels, quotable)
 
 
-def _material(benchmark: Benchmark, task: Task, trajectory: Trajectory | None = None) -> Material:
+def _material(run: Run, task: Task, trajectory: Trajectory | None = None) -> Material:
     """What belongs to a task: brief, record, and what only its scorer or its judge reads."""
-    texts = [section.text for section in benchmark.brief(task).sections]
+    texts = [section.text for section in run.benchmark.brief(task).sections]
     texts += _texts(task.data)
     private: list[str] = []
     if trajectory is not None and trajectory.score is not None:
         texts += trajectory.score.expected
         private.append(trajectory.score.private.text)
-    if isinstance(benchmark, Judged):
-        asked = benchmark.ask_judge(task, trajectory.attempt if trajectory else Attempt("-"))
+    if run.judged:
+        asked = run.judged.ask_judge(task, trajectory.attempt if trajectory else Attempt("-"))
         rubric = asked if isinstance(asked, tuple) else ()
         private += [message.content for message in rubric if message.role == "system"]
     return Material(task.id, tuple(texts), tuple(private))

@@ -35,14 +35,18 @@ class Overlap:
 
     def begin(self, run: Run, name: str, work: Callable[[Run], Awaitable[Any]]) -> None:
         """Start a piece of work, unless it was begun."""
-        if name not in self._begun:
+        if not self.has_begun(name):
             early = Early()
             begun = work(replace(run, emit=early.emit, early=early))
             self._begun[name] = (asyncio.ensure_future(begun), early)
 
+    def has_begun(self, name: str) -> bool:
+        """Whether a piece of work was begun whose turn is not over."""
+        return name in self._begun
+
     async def finish(self, run: Run, name: str, work: Callable[[Run], Awaitable[T]]) -> T:
         """The result of a piece of work whose turn it is."""
-        if name not in self._begun:
+        if not self.has_begun(name):
             return await work(run)
         task, early = self._begun.pop(name)
         try:

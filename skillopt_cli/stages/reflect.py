@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 
 from skillopt_cli.core.edits import Patch, Source
 from skillopt_cli.core.events import PatchesProposed
-from skillopt_cli.core.plan import cut
+from skillopt_cli.core.minibatches import Minibatch, MinibatchSorter
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection
@@ -16,47 +16,36 @@ from skillopt_cli.stages.leak_check import guarded
 from skillopt_cli.stages.run import Run, announced
 
 
-@dataclass(frozen=True, slots=True)
-class Minibatch:
-    """Trajectories for one analyst, all failures or all successes, in the step's order."""
-
-    source: Source
-    index: int
-    trajectories: tuple[Trajectory, ...]
-
-    @property
-    def name(self) -> str:
-        """The file its patch is kept under."""
-        return f"minibatch_{'fail' if self.source == 'failure' else 'succ'}_{self.index:03d}"
-
-
 def minibatches(run: Run, trajectories: Sequence[Trajectory]) -> list[Minibatch]:
-    """Cut failures and successes by `gradient.minibatch_size`; broken attempts are left out."""
-    size = run.config.gradient.minibatch_size
-    failures = [t for t in trajectories if t.failed]
-    successes = [t for t in trajectories if t.score is not None and not t.failed]
-    if run.config.gradient.failure_only:
-        successes = []
-    return [*_cut("failure", failures, size), *_cut("success", successes, size)]
+    """Failures, then successes, cut by `gradient.minibatch_size`."""
+    sorter = _sorter(run)
+    full = [filled for t in trajectories if (filled := sorter.take(t))]
+    return sorted([*full, *sorter.rest], key=lambda batch: (batch.source, batch.index))
 
 
-def _cut(source: Source, trajectories: list[Trajectory], size: int) -> Iterator[Minibatch]:
-    for index, group in enumerate(cut(trajectories, size)):
-        yield Minibatch(source, index, tuple(group))
+def _sorter(run: Run) -> MinibatchSorter:
+    gradient = run.config.gradient
+    sources: list[Source] = ["failure"] if gradient.failure_only else ["failure", "success"]
+    return MinibatchSorter(gradient.minibatch_size, sources)
 
 
-def begin_reflection(
-    run: Run, skill: SkillDocument, lessons: Sequence[Lesson], trajectories: Sequence[Trajectory]
-) -> None:
-    """Let analysts begin with the first trajectories of a batch.
+def early_reader(
+    run: Run, skill: SkillDocument, lessons: Sequence[Lesson]
+) -> Callable[[Trajectory], None] | None:
+    """What lets analysts begin with each minibatch that the trajectories of a rollout fill.
 
-    Hints from then on are for the next step.
+    None where nothing begins before its turn. Hints from then on are for the next step.
     """
-    read_early, size = run.variants.read_early, run.config.gradient.minibatch_size
-    if read_early is None or run.overlap is None or len(trajectories) < size:
-        return
-    run = replace(run, hints=run.control.hints(run.number))
-    read_early(run, skill, trajectories, lessons)
+    read_early, sorter = run.variants.read_early, _sorter(run)
+    if read_early is None or run.overlap is None:
+        return None
+
+    def read(trajectory: Trajectory) -> None:
+        if filled := sorter.take(trajectory):
+            hinted = replace(run, hints=run.control.hints(run.number))
+            read_early(hinted, skill, filled, lessons)
+
+    return read
 
 
 async def reflect(

@@ -17,23 +17,22 @@ async def rollout(
     skill: SkillDocument,
     tasks: Sequence[Task],
     draw: int,
-    read: Callable[[Sequence[Trajectory]], None] | None = None,
+    read: Callable[[Trajectory], None] | None = None,
 ) -> list[Trajectory]:
     """Trajectories in the order of `tasks`, whatever order they finished in.
 
     Args:
-        read: hears the first trajectories, in order, whenever another one is there.
+        read: is called with each trajectory, in order, once those before it are there.
     """
     done: dict[str, Trajectory] = {}
     first: list[Trajectory] = []
 
     def take(trajectory: Trajectory) -> bool:
         done[trajectory.task.id] = trajectory
-        known = len(first)
         while len(first) < len(tasks) and tasks[len(first)].id in done:
             first.append(done[tasks[len(first)].id])
-        if read is not None and len(first) > known:
-            read(first)
+            if read is not None:
+                read(first[-1])
         return True
 
     with announced(run, "rollout", len(tasks)):

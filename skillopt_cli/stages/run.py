@@ -21,6 +21,8 @@ from skillopt_cli.core.events import (
     StageStarted,
 )
 from skillopt_cli.core.gate import GateRule
+from skillopt_cli.core.labels import Labels
+from skillopt_cli.core.minibatches import Minibatch
 from skillopt_cli.core.plan import StepPlan, TrainPlan
 from skillopt_cli.core.score import Measured, Metric, Trajectory
 from skillopt_cli.core.secrets import Hide
@@ -38,6 +40,7 @@ from skillopt_cli.ports import (
     Executor,
     Interactive,
     Judged,
+    Referenced,
     Store,
     Unsteered,
 )
@@ -90,8 +93,8 @@ class Variants:
     `remember(run, comparison)`, which give a text, or None when there is no usable one.
     `quotes` is true where reflect writes marked worked examples, unless a setting forbids it.
     `text_alone` is true where edits are of SKILL.md only, whatever else may be edited.
-    `read_early(run, skill, trajectories, lessons)` begins what `reflect` will do with the first
-    trajectories of a batch.
+    `read_early(run, skill, minibatch, lessons)` begins what `reflect` will do with a minibatch that
+    the first trajectories of a batch fill.
     `unsuited(benchmark, tasks)` is why the stages cannot learn from train tasks, "" if they may.
     """
 
@@ -106,9 +109,7 @@ class Variants:
     remember: Callable[[Run, Comparison], Awaitable[str | None]]
     quotes: bool = False
     text_alone: bool = False
-    read_early: (
-        Callable[[Run, SkillDocument, Sequence[Trajectory], Sequence[Lesson]], None] | None
-    ) = None
+    read_early: Callable[[Run, SkillDocument, Minibatch, Sequence[Lesson]], None] | None = None
     unsuited: Callable[[Benchmark, Sequence[Task]], str] | None = None
 
 
@@ -125,6 +126,7 @@ class Run:
         prompts: texts by name, overrides of the benchmark and of the user applied.
         unanswered: journal keys of calls to the optimizer without a usable answer, and the step of
             each, as far as this process made or recalled them; `ask` adds to them.
+        labels: those of the train split, once they were looked for; `train_labels` adds them.
         step: the step being worked on, None outside steps (baseline, tests).
         folder: where copies for people go, relative to the run folder.
         memory: the optimizer's notes from earlier epochs, for its own calls.
@@ -154,6 +156,7 @@ class Run:
     hide: Hide = str
     prompts: dict[str, str] = field(default_factory=dict)
     unanswered: dict[str, int] = field(default_factory=dict)
+    labels: dict[Split, Labels] = field(default_factory=dict)
     step: StepPlan | None = None
     folder: str = ""
     memory: str = ""
@@ -178,6 +181,11 @@ class Run:
     def judged(self) -> Judged | None:
         """The benchmark, where a model judges attempts. Found once: such a check is slow."""
         return self.benchmark if isinstance(self.benchmark, Judged) else None
+
+    @cached_property
+    def referenced(self) -> Referenced | None:
+        """The benchmark, where it gives references by itself. Found once, as that is slow too."""
+        return self.benchmark if isinstance(self.benchmark, Referenced) else None
 
     @property
     def metric(self) -> Metric:

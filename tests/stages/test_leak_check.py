@@ -129,3 +129,10 @@ def test_references_come_from_the_benchmark_else_from_scores(known: bool) -> Non
         object.__setattr__(run, "benchmark", object())
     secrets = dict(train_labels(run, scored).secrets)
     assert ("an odd answer" in secrets) is not known
+
+
+def test_the_labels_of_the_train_split_are_found_once_for_all_steps() -> None:
+    run = toy_run(Toy(settings=("train.num_epochs=2",)))
+    found = train_labels(run)
+    assert train_labels(run.at(run.plan.step(1))) is found
+    assert train_labels(run.at(run.plan.step(run.plan.total)).in_round(2, ())) is found

@@ -12,6 +12,7 @@ from scores import Target, by_skill, table_run
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.errors import RateLimited
 from skillopt_cli.core.events import Degraded, PatchesProposed
+from skillopt_cli.core.minibatches import MinibatchSorter
 from skillopt_cli.core.score import BROKEN, Mark, Score, Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson
@@ -60,6 +61,22 @@ def test_failures_and_successes_are_cut_apart_in_the_steps_order() -> None:
 def test_successes_may_be_left_out() -> None:
     run = toy_run(Toy(("gradient.minibatch_size=9", "gradient.failure_only=true")))
     assert names(run, MIXED) == [("minibatch_fail_000", ["b", "c", "e", "g"])]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_a_minibatch_is_full_with_the_trajectory_that_fills_it(size: int) -> None:
+    run = toy_run(Toy((f"gradient.minibatch_size={size}",)))
+    sorter = MinibatchSorter(size, ["failure", "success"])
+    filled = []
+    for count, given in enumerate(MIXED, 1):
+        if made := sorter.take(given):
+            assert made.trajectories[-1] is given
+            # Later trajectories do not alter it.
+            assert made in minibatches(run, MIXED[:count])
+            filled.append(made)
+    assert {b.name for b in (*filled, *sorter.rest)} == {b.name for b in minibatches(run, MIXED)}
+    assert all(len(b.trajectories) == size for b in filled)
+    assert all(0 < len(b.trajectories) < size for b in sorter.rest)
 
 
 class Analyst:

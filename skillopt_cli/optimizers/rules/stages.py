@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from skillopt_cli.core.edit_counts import Evidence
 from skillopt_cli.core.edits import Edit, EditOutcome, Patch
+from skillopt_cli.core.minibatches import Minibatch
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Lesson, Reflection
@@ -27,7 +28,7 @@ from skillopt_cli.optimizers.rules.rulebook import Rule, recognise
 from skillopt_cli.optimizers.rules.text import words
 from skillopt_cli.optimizers.rules.violations import known_notes, reminders
 from skillopt_cli.stages.leak_check import may_quote, train_labels
-from skillopt_cli.stages.reflect import Minibatch, keep_patch, minibatches, with_claims
+from skillopt_cli.stages.reflect import keep_patch, minibatches, with_claims
 from skillopt_cli.stages.run import RateWish, Run
 
 LEAST_SUPPORT = 2
