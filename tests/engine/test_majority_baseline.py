@@ -11,10 +11,18 @@ import pytest
 from skillopt_cli.benchmarks.folder import SPEC
 from skillopt_cli.core.events import VerdictReached
 from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.task import ChatRequest
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.ports import Benchmark, BenchmarkRequest
-from skillopt_cli.testing import EventLog, FunctionChat, Toy, ToyBenchmark, toy_session
+from skillopt_cli.testing import (
+    EventLog,
+    FunctionChat,
+    MemoryStore,
+    Toy,
+    ToyBenchmark,
+    toy_session,
+)
 
 SHORT = ("train.batch_size=2", "train.num_epochs=1", "optimizer.verify=off")
 LABELS = ("billing", "billing", "login", "billing")
@@ -90,3 +98,44 @@ async def test_answers_that_hardly_repeat_and_other_benchmarks_have_none(tmp_pat
     assert (await majority_of(tasks, "no"))[1] is None
     toy = ToyBenchmark({"train": 4, "selection": 4, "test": 4})
     assert (await majority_of(toy, "no"))[1] is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "arm"),
+    [
+        ((), "majority"),
+        (
+            ("evaluation.confirm_fraction=0.5", "evaluation.eval_test=false"),
+            "majority_confirmation",
+        ),
+    ],
+)
+async def test_a_skill_that_always_gives_one_answer_is_better_than_the_seed_and_not_than_that(
+    tmp_path: Path, settings: tuple[str, ...], arm: str
+) -> None:
+    tasks = own_tasks(tmp_path, {"train": LABELS, "val": LABELS * 6, "test": LABELS * 3})
+    edit = {"op": "append", "content": "- Be polite.", "support": 2}
+
+    def taught(request: ChatRequest) -> str:
+        said = "\n".join(message.content for message in request.messages)
+        return "billing" if "- Be polite." in said else "ok" if request.stage == "preflight" else ""
+
+    def edits(request: ChatRequest) -> str:
+        return "ok" if request.stage == "preflight" else json.dumps({"edits": [edit]})
+
+    store, log = MemoryStore(), EventLog()
+    toy = Toy((*SHORT, *settings), FunctionChat(taught), FunctionChat(edits), tasks)
+    await train_session(toy_session(toy, store, [Subscriber("log", log)]))
+    (reached,) = log.of(VerdictReached)
+    verdict, majority = reached.verdict, reached.majority
+    assert verdict.word == "improved"
+    assert majority is not None and majority.verdict is not None
+    found = majority.verdict
+    assert (found.split, found.n, found.metric) == (verdict.split, verdict.n, verdict.metric)
+    assert (found.seed, found.best) == (majority.score, verdict.best) == (found.best, found.best)
+    assert (found.gain, found.fixed, found.broke, found.word) == (0, 0, 0, "underpowered")
+    assert majority.unbeaten
+    rows = [json.loads(line) for line in store.files[f"test/{arm}/results.jsonl"].splitlines()]
+    assert len(rows) == verdict.n
+    assert {row["hard"] for row in rows if row["expected"] == ["billing"]} == {1.0}
+    assert {row["hard"] for row in rows if row["expected"] == ["login"]} == {0.0}

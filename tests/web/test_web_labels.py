@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import pytest
 from command_line import CITIES, skillopt
 from dom import parsed, text_of
+from facts import VERDICT, accepted_step, opening, stamp
 from web_rig import client
+
+from skillopt_cli.core.events import RunFinished, VerdictReached
+from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.run_verdict import VerdictWord
+from skillopt_cli.runlog.text.verdict import majority_lines, run_sentence
+from skillopt_cli.store.codec import dump_fact
 
 Counts = dict[tuple[str, str, str, str], int]
 
@@ -83,3 +91,27 @@ def test_results_that_cannot_be_read_are_named(labelled: Path, tmp_path: Path, d
     with client(tmp_path / "outputs") as asking:
         page = asking.get("/runs/folder/p/tasks?split=test").text
     assert "are not in the run folder" in page
+
+
+@pytest.mark.parametrize(
+    ("word", "title"), [("improved", "Better"), ("unproven", "Better than the seed only")]
+)
+def test_the_card_of_the_verdict_calls_no_skill_better_without_a_limit_that_one_answer_equals(
+    tmp_path: Path, word: VerdictWord, title: str
+) -> None:
+    majority = MajorityBaseline("billing", 0.7, 100, verdict=replace(VERDICT, word=word))
+    reached = VerdictReached(VERDICT, majority)
+    facts = [*opening(), *accepted_step(1), reached, RunFinished(1, 1, 0.8, 0)]
+    run = tmp_path / "outputs/searchqa/a"
+    run.mkdir(parents=True)
+    (run / "config.yaml").write_text("env:\n  name: searchqa\n", encoding="utf-8")
+    lines = [f"{dump_fact(fact)}\n" for fact in stamp(facts)]
+    (run / "events.jsonl").write_text("".join(lines), encoding="utf-8")
+    with client(tmp_path / "outputs") as asking:
+        page = parsed(asking.get("/runs/searchqa/a").text)
+    card = next(e for e in page.iter("div") if "wide-card" in (e.get("class") or ""))
+    assert [text_of(p) for p in card.iter("p")] == [
+        title,
+        run_sentence(VERDICT, majority),
+        *majority_lines(VERDICT, majority),
+    ]
