@@ -186,8 +186,8 @@ def test_half_a_line_end_is_no_line_end() -> None:
             ),
         ),
         # Together they would be a front matter that swallows the body.
-        ("---\nA: a\n", Edit("append", "---\nB")),
-        ("-- -\nA:\n---\nB\n", Edit("delete", "", " ")),
+        ("---\na: a\n", Edit("append", "---\nB")),
+        ("-- -\na:\n---\nB\n", Edit("delete", "", " ")),
         ("# A\nB\n", Edit("replace", "---\nname: x\n---\n# A", "# A")),
     ],
 )
