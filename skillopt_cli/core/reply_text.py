@@ -92,8 +92,8 @@ _NEXT_TURN = re.compile(
     r"\s*(?:user|system|tool)\b|<\|user\|>|<\uff5cUser\uff5c>|\[INST\])"
 )
 """The beginning of somebody else's turn, which a model that was not stopped goes on with."""
-_BOX = re.compile(r"<\|begin_of_box\|>(.*?)<\|end_of_box\|>", re.DOTALL)
-"""Marks around the answer, wherever it is in a text."""
+_BOX = re.compile(r"<\|begin_of_box\|>((?s:.*?))<\|end_of_box\|>(?![^\n]*[\"'`])")
+"""Marks around the answer, wherever it is in a text but in quotes."""
 _DECODER = json.JSONDecoder(strict=False)
 
 

@@ -19,14 +19,15 @@ _ALONE = re.compile(
     r"\W*(?:(?:the|final|correct|right|answer|option|choice|is)\W+)*([a-z])\W*", re.IGNORECASE
 )
 _LEADING = re.compile(
-    r"[\s(\[*_]*(?i:(?:the|answer|option|choice|is)\W+)*([A-Za-z])\s*[*_]*[)\].:]+[\s*_]*(\S.*)",
+    r"[\s(\[*_]*(?i:(?:the|final|correct|answer|option|choice|is)\W+)*([A-Za-z])\s*[*_]*[)\].:]+[\s*_]*(\S.*)",
     re.DOTALL,
 )
 _DASHED = re.compile(
-    r"[\s(\[*_]*(?i:(?:the|answer|option|choice|is)\W+)*([A-Z])[*_]*\s*[-\u2013\u2014]\s*(\S.*)",
+    r"[\s(\[*_]*(?i:(?:the|final|correct|answer|option|choice|is)\W+)*"
+    r"([A-Z])[*_]*\s*[-\u2013\u2014(]\s*(\S.*)",
     re.DOTALL,
 )
-"""A dash may be a minus: it only counts before the option's own text."""
+"""A dash may be a minus, a bracket one of a term: it only counts before the option's own text."""
 _SUBJECT = re.compile(
     r"\W*(?i:(?:the|answer|option|choice|is)\W+)*([A-Z])\W+"
     r"(?:(?:because|since)\b.*|is\s+(?:the\s+)?(?:correct|right|true|best|answer)\b(.*))",
