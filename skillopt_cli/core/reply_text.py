@@ -92,7 +92,7 @@ _NEXT_TURN = re.compile(
     r"\s*(?:user|system|tool)\b|<\|user\|>|<\uff5cUser\uff5c>|\[INST\])"
 )
 """The beginning of somebody else's turn, which a model that was not stopped goes on with."""
-_BOX = re.compile(r"<\|begin_of_box\|>((?s:.*?))<\|end_of_box\|>(?![^\n]*[\"'`])")
+_BOX = re.compile(r"<\|begin_of_box\|>((?s:.{0,4000}?))<\|end_of_box\|>(?![^\n]{0,4000}[\"'`])")
 """Marks around the answer, wherever it is in a text but in quotes."""
 _DECODER = json.JSONDecoder(strict=False)
 

@@ -105,7 +105,9 @@ _DATED = re.compile(
     r"\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?,?\s*$", re.IGNORECASE
 )
 """What comes before the year of a date."""
-_ASIDE = re.compile(r"\d\S*(?: [^\W\d]+)? ?\((?!about|approx|or |equals|in words)[^\W\d][^()\d]*$")
+_ASIDE = re.compile(
+    r"\d\S{0,20}(?: [^\W\d]{1,20})? ?\((?!about|approx|or |equals|in words)[^\W\d][^()\d]{0,80}$"
+)
 """What comes before a number in parentheses behind another one, such as the year of a source."""
 _DECADE = re.compile(r"\b(?:1\d|20)\d0'?s\b|(?:\b(?:the|mid|early|late)[ -]|')\d0'?s\b")
 _ROUNDED = (
@@ -125,7 +127,7 @@ _PLAINER = tuple(
     for pattern, by in (
         (r"</?[A-Za-z]\w*>", " "),
         # Sources of what is said.
-        (r"【[^】\n]*】|\[\^\d+\]", ""),
+        (r"【[^】\n]{0,80}】|\[\^\d+\]", ""),
         (r"(\d(?: ?[^\W\d]{1,12})?[.%)]*)(?: ?\[\d{1,2}(?:, ?\d{1,2})*\])+(?!\w)", r"\1"),
         (rf"(?i)\((?:{_ROUNDED[0]})?{_ROUNDED[1]}\)|\b{_ROUNDED[0]}{_ROUNDED[1]}", " "),
         (r"(?<!\w)(__?)(?=\S)([^_\n]+)\1(?!\w)", r"\2"),
