@@ -13,7 +13,6 @@ from typing import Any, Literal, get_args
 from skillopt_cli.core.companion_files import EDITABLE_WORDS, SKILL_FILE, Folder, inner
 from skillopt_cli.core.control_characters import control_in
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.formatting import count
 from skillopt_cli.core.front_matter import fault_of_metadata
 from skillopt_cli.core.plugin_values import number, text, texts
 from skillopt_cli.core.skill import FRONT_MATTER, MARKER, Region, SkillDocument
@@ -139,14 +138,6 @@ class Trial:
     def passed(self) -> bool:
         """Whether it solved enough of its tasks."""
         return len(self.fixed) >= self.needed
-
-    @property
-    def words(self) -> str:
-        """What came out, for people."""
-        together = " together with others" if self.joint else ""
-        wanted = count(len(self.tried), "task")
-        solved = f"solved {len(self.fixed)} of {wanted} it was written for{together}"
-        return f"{solved}, broke {len(self.broke)}"
 
 
 @dataclass(frozen=True, slots=True)

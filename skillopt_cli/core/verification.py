@@ -167,12 +167,18 @@ def few_passed(trials: Sequence[Trial]) -> bool:
     return len(trials) >= FEW_OF and passed < FEW_SHARE * len(trials)
 
 
+def solved_words(trial: Trial) -> str:
+    """How many of its tasks an edit solved; they may be others than those that it names."""
+    own = not trial.edit.tasks or set(trial.tried) <= set(trial.edit.tasks)
+    which = "it was written for" if own else "it was tried on"
+    return f"solved {len(trial.fixed)} of {count(len(trial.tried), 'task')} {which}"
+
+
 def unverified(trial: Trial) -> EditOutcome:
     """The outcome of an edit that did not solve enough of its tasks."""
     if not trial.tried:
         return EditOutcome(trial.edit, "unverified", "none of its tasks could be scored", trial)
-    solved = f"it solved {len(trial.fixed)} of {count(len(trial.tried), 'task')} it was written for"
-    return EditOutcome(trial.edit, "unverified", solved, trial)
+    return EditOutcome(trial.edit, "unverified", f"it {solved_words(trial)}", trial)
 
 
 def noise(without: Sequence[Collection[str]], broken: Sequence[str]) -> tuple[str, ...]:

@@ -27,8 +27,8 @@ TaskResult = Literal["fixed", "broke", "always right", "always wrong", "flaky"]
 RESULTS: Mapping[TaskResult, str] = {
     "fixed": "wrong first, right last",
     "broke": "right first, wrong last",
-    "always right": "right with every skill that was tried",
-    "always wrong": "wrong with every skill that was tried",
+    "always right": "right with every skill that was measured; trials of edits do not count",
+    "always wrong": "wrong with every skill that was measured; trials of edits do not count",
     "flaky": "right with some skills, wrong with others, and neither fixed nor broke",
 }
 """How a task went over all skills, with the meaning of each word."""

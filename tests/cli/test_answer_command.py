@@ -248,6 +248,13 @@ def test_a_run_on_a_folder_of_splits_lends_its_settings() -> None:
     assert [row["id"] for row in table(ended.out)] == ["n3", "n1", "n2"], ended.err
 
 
+def test_an_export_names_the_file_of_answers() -> None:
+    assert skillopt("answer", "new.csv", *ALONE, "--run-id", "a").code == 0
+    ended = refused(2, "runs", "export", "a")
+    assert "outputs/folder/a has answers and no scores" in ended.error
+    assert "its answers are in outputs/folder/a/answers.jsonl" in ended.hint
+
+
 def test_the_help_has_no_flag_of_tasks_with_answers() -> None:
     shown = skillopt("answer", "--help").out
     for flag in ("--tasks", "--split-dir", "--answer-key"):

@@ -49,6 +49,15 @@ def trial(tried: str = "", fixed: str = "", broke: str = "", needed: int = 1) ->
             "solved 0 of 1 task it was written for, broke 0 (not a?[1m b)",
         ),
         (trial(), "solved 0 of 0 tasks it was written for, broke 0"),
+        (
+            Trial(replace(EDIT, tasks=("a", "b")), ("b", "a"), ("b",)),
+            "solved 1 of 2 tasks it was written for, broke 0 (solved b; not a)",
+        ),
+        # Those that it was found to solve beside other edits.
+        (
+            Trial(replace(EDIT, tasks=("a", "b")), ("c", "a"), ("c",)),
+            "solved 1 of 2 tasks it was tried on, broke 0 (solved c; not a)",
+        ),
     ],
 )
 def test_a_trial_in_words(tried: Trial, words: str) -> None:

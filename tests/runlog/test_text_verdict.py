@@ -98,20 +98,21 @@ def test_the_commonest_answer_is_beside_the_verdict(
 
 
 @pytest.mark.parametrize(
-    ("word", "more"),
+    ("word", "gain", "more"),
     [
-        ("improved", ""),
-        ("unproven", ' It is not proven better than always answering "billing".'),
-        ("underpowered", ' It is not proven better than always answering "billing".'),
-        ("worse", ' It is worse than always answering "billing".'),
-        (None, ""),
+        ("improved", 0.1, ""),
+        ("unproven", 0.1, ' It is not proven better than always answering "billing".'),
+        ("underpowered", 0.0, ' It is not proven better than always answering "billing".'),
+        ("underpowered", -0.1, ' It scores lower than always answering "billing".'),
+        ("worse", -0.1, ' It is worse than always answering "billing".'),
+        (None, 0.0, ""),
     ],
 )
 @pytest.mark.parametrize("of_seed", ["improved", "unproven", "worse"])
 def test_a_best_skill_not_shown_above_the_commonest_answer_has_that_in_its_verdict(
-    word: VerdictWord | None, more: str, of_seed: VerdictWord
+    word: VerdictWord | None, gain: float, more: str, of_seed: VerdictWord
 ) -> None:
-    found = replace(VERDICT, word=word) if word else None
+    found = replace(VERDICT, word=word, gain=gain) if word else None
     verdict = replace(VERDICT, word=of_seed)
     fact = ev.VerdictReached(verdict, replace(MAJORITY, verdict=found))
     sentence = f"{verdict_sentence(verdict)}{more}"

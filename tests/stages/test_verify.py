@@ -17,6 +17,7 @@ from skillopt_cli.core.verification import Draft
 from skillopt_cli.core.worked_examples import mark
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.ports import Executor
+from skillopt_cli.runlog.text.edit import trial_words
 from skillopt_cli.stages import Run, check, rollout, update, verify
 from skillopt_cli.stages.verify import follow_up
 from skillopt_cli.testing import EventLog, MemoryStore, Toy, toy_run
@@ -259,7 +260,7 @@ async def test_an_edit_that_breaks_a_solved_task_is_removed(checked: str) -> Non
     (outcome,) = draft.patch.set_aside
     assert (outcome.state, outcome.reason) == ("harmful", "it broke 1 of 6 solved tasks")
     assert outcome.trial is not None
-    assert outcome.trial.words == "solved 1 of 1 task it was written for, broke 1"
+    assert trial_words(outcome.trial).startswith("solved 1 of 1 task it was written for, broke 1 (")
     (event,) = world.log.of(PassingChecked)
     assert (event.checked, event.broke, event.noise) == (6, ("t5",), ())
     assert [e.content for e in event.removed] == ["- r1"]

@@ -17,6 +17,7 @@ from skillopt_cli.reports.task_answers import TaskAnswer
 from skillopt_cli.reports.task_table import TaskRow, TaskTable, task_table
 from skillopt_cli.reports.task_texts import TaskTexts
 from skillopt_cli.runlog.view import RunView
+from skillopt_cli.store.layout import ANSWERS
 
 COMPARED: tuple[Split, ...] = ("selection", "test")
 """The splits on which a training measures both seed and best skill."""
@@ -90,6 +91,11 @@ def exported_tasks(
             f"`skillopt runs export {folder.name}` has no such limit",
         )
     found = tasks_of(tables, (split,) if split else compared_splits(view))
+    if not found.tasks and (folder / ANSWERS).exists():
+        raise UsageError(
+            f"the run {folder} has answers and no scores, so there is nothing to compare",
+            f"its answers are in {folder / ANSWERS}, and in the table that `skillopt answer` wrote",
+        )
     if not found.tasks:
         what = f"task of the split `{split}`" if split else "task"
         raise UsageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit, Trial
+from skillopt_cli.core.verification import solved_words
 from skillopt_cli.runlog.text.format import one_line, shorten
 
 _TASKS = 3
@@ -33,8 +34,10 @@ def edit_words(edit: Edit, limit: int = 60) -> str:
 
 def trial_words(trial: Trial) -> str:
     """What the trial of an edit showed: how many tasks it solved and broke, and which."""
+    together = " together with others" if trial.joint else ""
+    words = f"{solved_words(trial)}{together}, broke {len(trial.broke)}"
     named = trial_tasks(trial)
-    return f"{trial.words} ({named})" if named else trial.words
+    return f"{words} ({named})" if named else words
 
 
 def trial_tasks(trial: Trial) -> str:

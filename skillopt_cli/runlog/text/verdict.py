@@ -47,8 +47,12 @@ def run_sentence(verdict: RunVerdict, majority: MajorityBaseline | None = None) 
     sentence = verdict_sentence(verdict)
     if majority is None or majority.verdict is None or not majority.unbeaten:
         return sentence
-    proven = "worse" if majority.verdict.word == "worse" else "not proven better"
-    return f"{sentence} It is {proven} than {_constant(majority)}."
+    compared = "is not proven better"
+    if majority.verdict.word == "worse":
+        compared = "is worse"
+    elif (majority.verdict.gain or 0) < 0:
+        compared = "scores lower"
+    return f"{sentence} It {compared} than {_constant(majority)}."
 
 
 def verdict_sentence(verdict: RunVerdict, arms: Arms = TRAINED) -> str:
