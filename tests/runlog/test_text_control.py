@@ -53,6 +53,13 @@ def test_the_status_of_a_run_at_work_lists_the_edits_that_wait() -> None:
     assert "hint for step 2: be short" in lines
 
 
+def test_no_edit_waits_while_it_is_tried() -> None:
+    facts = [*waiting()[:-3], ev.StageStarted(1, "verify", 4, 2), ev.RunPaused(1, "now")]
+    document = status_document(fold(stamp(facts)), LIVE)
+    assert (document["paused"], document["stages"]) == ("now", ["verify"])
+    assert document["edits"] == []
+
+
 def test_without_a_process_the_log_says_what_it_can() -> None:
     gone = replace(fold(stamp(waiting())), deserted=True)
     document = status_document(gone, None)

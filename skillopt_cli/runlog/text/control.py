@@ -57,7 +57,9 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
     if view.deserted:
         # A pause ended with its process, which did not live to say so.
         steering = steering.at_rest
-    waiting = step is not None and steering.paused is not None and step.candidate is None
+    # Edits wait between stages: while one is at work, they are tried or are of an earlier round.
+    held = steering.paused is not None and not view.stages
+    waiting = held and step is not None and step.candidate is None
     edits = step.chosen.chosen if waiting and step and step.chosen else ()
     vetoed = {veto.number: veto.reason for veto in steering.vetoes_of(view.at)} if edits else {}
     limits = view.run.limits if view.run else None
