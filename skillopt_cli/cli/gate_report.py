@@ -23,7 +23,7 @@ from skillopt_cli.core.events import VerdictReached
 from skillopt_cli.reports.export.steps import step_table
 from skillopt_cli.reports.export.table import as_csv
 from skillopt_cli.reports.page import as_markdown
-from skillopt_cli.reports.recompute import disagreements, recomputed
+from skillopt_cli.reports.recompute import disagreements, recomputed, summary_disagreements
 from skillopt_cli.reports.run.comparison import side_by_side
 from skillopt_cli.reports.run.document import report_document
 from skillopt_cli.reports.run.html import as_html
@@ -173,7 +173,7 @@ def _recompute(folders: Mapping[str, Path], *, as_json: bool) -> None:
             )
         recorded = VerdictReached(view.verdict, view.majority)
         found = recomputed(folder, recorded)
-        differences = disagreements(recorded, found)
+        differences = disagreements(recorded, found) + summary_disagreements(folder, recorded)
         documents.append({
             "run": label,
             "agrees": not differences,

@@ -16,7 +16,7 @@ from skillopt_cli.core.events import VerdictReached
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictRule, run_verdict
 from skillopt_cli.core.score import BROKEN, Mark, Score, mark
 from skillopt_cli.safe_files import read_regular
-from skillopt_cli.store.layout import CONFIG
+from skillopt_cli.store.layout import CONFIG, SUMMARY
 
 
 def recomputed(folder: Path, recorded: VerdictReached) -> VerdictReached:
@@ -47,6 +47,36 @@ def disagreements(recorded: VerdictReached, found: VerdictReached) -> list[str]:
         f"{name}: recorded {there[name]}, recomputed {here[name]}"
         for name in there
         if not _alike(there[name], here[name])
+    ]
+
+
+def summary_disagreements(folder: Path, recorded: VerdictReached) -> list[str]:
+    """The fields in which `summary.json` differs from the recorded verdict, with both values.
+
+    Fields that the file lacks, as one of an earlier version does, differ in nothing, nor does
+    any where there is no file.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    path = folder / SUMMARY
+    if not path.exists():
+        return []
+    try:
+        document = json.loads(read_regular(path))
+        written = dict(document["verdict"])
+        constant = (document.get("majority_baseline") or {}).get("verdict") or {}
+        written |= {f"majority_baseline.{name}": value for name, value in constant.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise DataError(
+            f"{path} cannot be read, and the verdict is in it",
+            "restore the file from a copy",
+        ) from None
+    there = json.loads(json.dumps(_fields(recorded)))
+    return [
+        f"{name}: recorded {there[name]}, {SUMMARY} has {written[name]}"
+        for name in there
+        if name in written and not _alike(there[name], written[name])
     ]
 
 

@@ -299,6 +299,26 @@ def test_a_verdict_follows_from_the_folder_alone_and_a_changed_one_is_found() ->
     )
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"gain": 0.9}, "gain: recorded"),
+        ({"word": "worse"}, "word: recorded underpowered, summary.json has worse"),
+        (None, "summary.json cannot be read, and the verdict is in it"),
+    ],
+)
+def test_a_summary_with_another_verdict_is_found(
+    change: dict[str, object] | None, said: str
+) -> None:
+    folder = finished_run(*TINY, "--seed", "1")
+    summary = loaded(folder, "summary.json")
+    summary["verdict"] = {**summary["verdict"], **change} if change else 7
+    (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    assert said in refused(3, "gate-report", folder, "--recompute").error
+    (folder / "summary.json").unlink()
+    assert "is the same." in skillopt("gate-report", folder, "--recompute").out
+
+
 def test_a_run_without_a_verdict_has_none_to_recompute() -> None:
     folder = finished_run(*TINY, "--set", "evaluation.eval_test=false")
     assert "has no verdict" in refused(2, "gate-report", folder, "--recompute").error
