@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
 
 from skillopt_cli.core.leak_guard import passages, words
 from skillopt_cli.core.repeats import Repeated
 
-ALIKE = 0.7
-"""Share of common pairs of words (Jaccard) from which on two tasks are near-duplicates."""
 _COMMON = 20
 """Words in a row in more than one of so many tasks are text that tasks share, such as a form."""
 _FEW = 3
@@ -24,21 +21,6 @@ class TaskText:
     task: str
     split: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class NearDuplicate:
-    """Two tasks of different splits that are nearly the same text.
-
-    Attributes:
-        share: of the pairs of words in either, those in both, in [0, 1].
-    """
-
-    first: str
-    first_split: str
-    second: str
-    second_split: str
-    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +46,6 @@ class TaskLint:
     passed: tuple[str, ...]
     failed: tuple[str, ...]
     flaky: Mapping[str, tuple[str, ...]]
-    near_duplicates: tuple[NearDuplicate, ...]
     quoted: tuple[Quote, ...]
 
 
@@ -85,37 +66,12 @@ def lint_tasks(arms: Mapping[str, Repeated], texts: Sequence[TaskText]) -> TaskL
         passed=tuple(t for t, hard in draws.items() if hard and min(hard) >= 1.0),
         failed=tuple(t for t, hard in draws.items() if hard and max(hard) < 1.0),
         flaky=flaky,
-        near_duplicates=near_duplicates(texts),
         quoted=tuple(
             quote
             for name, arm in arms.items()
             for quote in quotes(name, "\n".join(arm.skill.texts.values()), texts)
         ),
     )
-
-
-def near_duplicates(texts: Sequence[TaskText]) -> tuple[NearDuplicate, ...]:
-    """Pairs of tasks from different splits that are nearly the same text, the most alike first.
-
-    What many tasks have in common, such as a form, does not count.
-    """
-    runs = _rare([set(_pairs_of_words(text.text)) for text in texts])
-    holders: dict[str, list[int]] = {}
-    for i, own in enumerate(runs):
-        for run in own:
-            holders.setdefault(run, []).append(i)
-    common = Counter(
-        pair
-        for places in holders.values()
-        for pair in combinations(places, 2)
-        if texts[pair[0]].split != texts[pair[1]].split
-    )
-    found = [
-        NearDuplicate(texts[i].task, texts[i].split, texts[j].task, texts[j].split, share)
-        for (i, j), n in common.items()
-        if (share := n / len(runs[i] | runs[j])) >= ALIKE
-    ]
-    return tuple(sorted(found, key=lambda pair: (-pair.share, pair.first, pair.second)))
 
 
 def quotes(arm: str, skill: str, texts: Sequence[TaskText]) -> Iterator[Quote]:
@@ -139,11 +95,3 @@ def _rare(runs: Sequence[set[str]]) -> list[set[str]]:
     holders = Counter(run for own in runs for run in own)
     most = max(_FEW, len(runs) // _COMMON)
     return [{run for run in own if holders[run] <= most} for own in runs]
-
-
-def _pairs_of_words(text: str) -> Iterator[str]:
-    """Every two words in a row; the whole of a text of one word."""
-    found = words(text)
-    if len(found) == 1:
-        yield found[0]
-    yield from map(" ".join, pairwise(found))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from skillopt_cli.benchmarks.kit.near_duplicates import near_duplicates, prompted_tasks
 from skillopt_cli.core.front_matter import limits_exceeded, metadata_notice
 from skillopt_cli.core.repeats import Repeated
 from skillopt_cli.core.task_lint import TaskText, lint_tasks
@@ -27,7 +28,18 @@ def lint_document(run: Run, arms: dict[str, Repeated]) -> dict[str, Any]:
         for name, found in arms.items()
         for said in _skill_warnings(found.averaged.skill.text)
     ]
-    return {**asdict(lint_tasks(arms, texts)), "skills": skills}
+    pairs = near_duplicates(prompted_tasks(run.benchmark, run.splits))
+    alike = [
+        {
+            "first": pair.first.task.id,
+            "first_split": pair.first.split,
+            "second": pair.second.task.id,
+            "second_split": pair.second.split,
+            "share": pair.share,
+        }
+        for pair in sorted(pairs, key=lambda pair: -pair.share)
+    ]
+    return {**asdict(lint_tasks(arms, texts)), "near_duplicates": alike, "skills": skills}
 
 
 def _skill_warnings(text: str) -> Iterator[str]:

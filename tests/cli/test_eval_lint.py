@@ -66,14 +66,23 @@ def test_a_planted_passage_is_caught_and_an_honest_skill_passes() -> None:
 
 
 def test_a_near_duplicate_in_another_split_is_named() -> None:
-    question = "Which river flows past the old mill that the brothers Holm built in {}?"
-    others = "What did the keeper of the library in the north say about heaps of paper?"
-    for split, year in (("train", 1821), ("selection", 1822), ("test", 1900)):
+    river = "Which river flows past the old mill that the brothers Holm built in {}"
+    other = "What did the keeper of the library in the north say about heaps of paper?"
+    prompts = {
+        "train": (river.format("1821?"), other),
+        "selection": (river.format("1821, please?"), "Who wrote the national anthem?"),
+        # With another number it is another question.
+        "test": (river.format("1822?"), "How deep is the harbour?"),
+    }
+    for split, (first, second) in prompts.items():
         folder = Path("data", split)
         folder.mkdir(parents=True)
-        text = question.format(year) if split != "test" else others
-        rows = [{"id": f"{split}-{year}", "question": text, "answer": f"a{year}"}]
+        rows = [
+            {"id": f"{split}-1", "question": first, "answer": "Gudenaa"},
+            {"id": f"{split}-2", "question": second, "answer": f"of {split}"},
+        ]
         (folder / "tasks.jsonl").write_text("".join(f"{json.dumps(r)}\n" for r in rows), "utf-8")
     given = ("--split-dir", "data", "--target-backend", "simulated", "--from-scratch")
     (pair,) = lint("folder", *given)["near_duplicates"]
-    assert (pair["first"], pair["second"]) == ("train-1821", "selection-1822")
+    assert (pair["first"], pair["second"]) == ("train-1", "selection-1")
+    assert 0.9 <= pair["share"] < 1.0

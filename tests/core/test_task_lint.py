@@ -5,7 +5,7 @@ from __future__ import annotations
 from skillopt_cli.core.repeats import Repeated
 from skillopt_cli.core.score import BROKEN, Mark
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task_lint import TaskText, lint_tasks, near_duplicates, quotes
+from skillopt_cli.core.task_lint import TaskText, lint_tasks, quotes
 
 RIGHT, WRONG = Mark(1.0, 1.0), Mark(0.0, 0.0)
 FORM = "Read the text below with great care and then answer the question that follows it."
@@ -39,25 +39,6 @@ def test_tasks_that_do_not_tell_the_arms_apart_and_flaky_ones() -> None:
 def test_a_task_that_only_broke_is_neither() -> None:
     found = lint_tasks({"x": arm(a=(BROKEN,))}, ())
     assert (found.passed, found.failed, found.flaky) == ((), (), {})
-
-
-def test_nearly_the_same_text_in_two_splits_is_found_and_a_common_form_is_not() -> None:
-    train = tasks(*STORIES[:3])
-    test = tasks(STORIES[3], STORIES[0].replace("1821", "1822"), split="test")
-    (pair,) = near_duplicates([*train, *test])
-    assert (pair.first, pair.second) == ("train-0", "test-1")
-    assert (pair.first_split, pair.second_split) == ("train", "test")
-    assert 0.7 <= pair.share < 1.0
-
-
-def test_the_same_text_within_a_split_is_no_leak() -> None:
-    assert near_duplicates(tasks(STORIES[0], STORIES[0], *STORIES[1:])) == ()
-
-
-def test_short_texts_are_compared_whole() -> None:
-    texts = [TaskText("a", "train", "Yes, no"), TaskText("b", "test", "yes no!")]
-    (pair,) = near_duplicates([*texts, TaskText("c", "test", "no yes")])
-    assert (pair.first, pair.second, pair.share) == ("a", "b", 1.0)
 
 
 def test_a_planted_passage_is_found_and_an_honest_rule_is_not() -> None:

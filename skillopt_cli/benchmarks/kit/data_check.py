@@ -20,13 +20,13 @@ from skillopt_cli.benchmarks.kit.label_checks import (
     spelling_findings,
     spelling_words,
 )
-from skillopt_cli.benchmarks.kit.labels import Referenced, own_references
+from skillopt_cli.benchmarks.kit.labels import own_references
+from skillopt_cli.benchmarks.kit.near_duplicates import near_duplicates, prompted_tasks
 from skillopt_cli.benchmarks.kit.reference_checks import (
     ENOUGH,
     Finding,
     first_three,
     list_findings,
-    near_duplicates,
     one_answer,
 )
 from skillopt_cli.core.formatting import count
@@ -85,7 +85,7 @@ async def check_data(benchmark: Benchmark, executor: Executor, at_most: int = 20
         *await label_findings(own, hard, hint),
         *list_findings(own),
         *await spelling_findings(own, hard),
-        *near_duplicates(_references(benchmark, tasks)),
+        *_near_duplicates(benchmark, tasks),
     ]
     order = ("error", "warning", "info")
     return sorted(found, key=lambda finding: order.index(finding.level))
@@ -147,21 +147,23 @@ def task_warnings(benchmark: Benchmark) -> list[str]:
         return []
     lists = [finding.what for finding in list_findings(own)]
     labels = spelling_words(label_spellings(own)), rare_words(rare_labels(own))
-    near = [finding.what for finding in near_duplicates(_references(benchmark, tasks))]
+    near = [finding.what for finding in _near_duplicates(benchmark, tasks)]
     return [*lists, *filter(None, labels), *near]
 
 
-def _references(benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]) -> list[Referenced]:
-    """All tasks with their references and prompts; none where a task is played."""
-    if isinstance(benchmark, Interactive) or not isinstance(benchmark, TextBenchmark):
-        return []
-    found = []
-    for split, part in tasks.items():
-        for task in part:
-            brief = benchmark.brief(task)
-            shown = " ".join([brief.prompt, *(image.digest for image in brief.images)])
-            found.append(Referenced(task, split, benchmark.expected(task), shown))
-    return found
+def _near_duplicates(
+    benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]]
+) -> Iterator[Finding]:
+    """Tasks of two splits that are nearly the same, without those that are the same."""
+    found = near_duplicates(prompted_tasks(benchmark, tasks))
+    pairs = [f"{one.first.task.id} ~ {one.second.task.id}" for one in found if not one.exact]
+    if pairs:
+        yield Finding(
+            "warning",
+            f"{count(len(pairs), 'pair')} of nearly the same task in two splits:"
+            f" {first_three(pairs)}",
+            "keep each in one split, else the test measures memory",
+        )
 
 
 def _scoring(probes: Sequence[_Probe]) -> Iterator[Finding]:

@@ -1,11 +1,10 @@
-"""Checks of references: one answer for all, lists written as text, near-duplicate tasks."""
+"""Checks of references: one answer for all, and lists written as text."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,12 +16,6 @@ Level = Literal["error", "warning", "info"]
 
 ENOUGH = 10
 """Tasks from which on a regularity among answers is worth a word."""
-ALIKE = 90
-"""Percent of the characters from which on two prompts are nearly the same."""
-_SHARED = 0.6
-"""Share of words that two prompts have in common before their characters are compared."""
-_COMMON = 100
-"""Tasks with a word from which on it no longer marks two prompts as alike."""
 _LIST = re.compile(
     r"""\s*(?:
         # Of JSON, Python or NumPy.
@@ -83,51 +76,6 @@ def _is_list(text: str) -> bool:
         return True
     found = _SQUAD.match(text) or (_LIST.fullmatch(text) and not _OBJECT.match(text))
     return bool(found)
-
-
-def near_duplicates(tasks: Sequence[Referenced]) -> Iterator[Finding]:
-    """Tasks of two splits with nearly the same prompt, the same numbers and the same reference."""
-    if len({one.split for one in tasks}) < 2:
-        return
-    from rapidfuzz import fuzz  # most commands compare no tasks
-
-    texts = [" ".join(re.findall(r"\w+", one.prompt.casefold())) for one in tasks]
-    # Only tasks of a group are compared: those with the same numbers and the same reference.
-    ids: dict[tuple[object, ...], int] = {}
-    groups = [
-        ids.setdefault((one.expected, *re.findall(r"\d+", text)), len(ids))
-        for one, text in zip(tasks, texts, strict=True)
-    ]
-    words = [set(text.split()) for text in texts]
-    known = Counter(word for found in words for word in found)
-    holders: Mapping[tuple[str, int], list[int]] = defaultdict(list)
-    pairs = []
-    for place, (own, group) in enumerate(zip(words, groups, strict=True)):
-        rare = sorted(own, key=lambda word: (known[word], word))
-        candidates: set[int] = set()
-        # Two sets that share this much share one of the rarest words of either.
-        for word in rare[: len(rare) - math.ceil(_SHARED * len(rare)) + 1]:
-            if known[word] <= _COMMON:
-                candidates.update(holders[word, group])
-                holders[word, group].append(place)
-        pairs += [
-            f"{tasks[other].task.id} ~ {tasks[place].task.id}"
-            for other in sorted(candidates)
-            if tasks[other].split != tasks[place].split
-            and fuzz.ratio(texts[other], texts[place], score_cutoff=ALIKE)
-            and _spaced(tasks[other]) != _spaced(tasks[place])
-        ]
-    if pairs:
-        yield Finding(
-            "warning",
-            f"{count(len(pairs), 'pair')} of nearly the same task in two splits:"
-            f" {first_three(pairs)}",
-            "keep each in one split, else the test measures memory",
-        )
-
-
-def _spaced(one: Referenced) -> list[str]:
-    return one.prompt.casefold().split()
 
 
 def first_three(names: Sequence[str]) -> str:

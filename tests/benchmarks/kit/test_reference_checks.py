@@ -10,7 +10,6 @@ from skillopt_cli.benchmarks.folder import SPEC
 from skillopt_cli.benchmarks.kit.data_check import check_data, task_warnings
 from skillopt_cli.benchmarks.kit.label_checks import label_findings, parts_hint, rare_labels
 from skillopt_cli.benchmarks.kit.labels import Referenced, majority_baseline, names_label
-from skillopt_cli.benchmarks.kit.reference_checks import near_duplicates
 from skillopt_cli.core.task import SPLITS, Split, Task
 from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import BenchmarkRequest
@@ -270,31 +269,3 @@ def test_how_a_label_gets_into_a_split_depends_on_where_the_splits_come_from(
 
 async def test_references_that_hardly_repeat_are_no_labels() -> None:
     assert not await label_findings(tasks(train="abcd", selection="ef", test="ghab"), exactly)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "answers", "near"),
-    [
-        ("What is the capital of France?", "What's the capital of France", "xx", True),
-        ("Name the colour of the sky.", "Name the color of the sky", "xx", True),
-        (
-            "Which river runs through Paris, then?",
-            "Which river runs through Paris then",
-            "xx",
-            True,
-        ),
-        ("Is 7 a prime number or not?", "Is 9 a prime number or not?", "xx", False),
-        ("What is the capital of France?", "What is the capital of Gabon?", "xy", False),
-        ("What is the capital of France?", "Who wrote the national anthem?", "xx", False),
-    ],
-)
-def test_near_duplicates(one: str, other: str, answers: str, near: bool) -> None:
-    pair = [
-        Referenced(Task("a", "task", {}), "train", (answers[0],), one),
-        Referenced(Task("b", "task", {}), "test", (answers[1],), other),
-    ]
-    assert [f.what for f in near_duplicates(pair)] == (
-        ["1 pair of nearly the same task in two splits: a ~ b"] if near else []
-    )
-    same_split = [pair[0], Referenced(pair[1].task, "train", pair[1].expected, other)]
-    assert not list(near_duplicates(same_split))
