@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from skillopt_cli.core.edit_counts import EditCounts, outcome_words
+from skillopt_cli.core.edit_counts import LEFT_OUT, EditCounts, outcome_words
 from skillopt_cli.core.edits import Edit, EditOutcome
 from skillopt_cli.core.events import (
     ATTEMPTING,
@@ -322,6 +322,11 @@ class StepView:
         An applied edit is in the candidate. It was merely tried where that became no skill.
         """
         return "tried" if outcome.changed and not self.accepted else outcome_words(outcome)
+
+    def checked_with(self, outcome: EditOutcome) -> int:
+        """The solved tasks that an edit was tried on, together with the others that were kept."""
+        kept = outcome.state != "unverified" and outcome.state not in LEFT_OUT
+        return self.checked.checked if self.checked and kept else 0
 
     def spent_by(self, role: Role) -> Spent:
         """What a role's calls in this step cost."""

@@ -33,51 +33,74 @@ def trial(tried: str = "", fixed: str = "", broke: str = "", needed: int = 1) ->
 @pytest.mark.parametrize(
     ("tried", "words"),
     [
-        (trial("abc", "abc"), "solved 3 of 3 tasks it was written for, broke 0 (solved a, b, c)"),
-        (trial("ab", "b"), "solved 1 of 2 tasks it was written for, broke 0 (solved b; not a)"),
+        (trial("abc", "abc"), "solved 3 of 3 tasks it was written for (solved a, b, c)"),
+        (trial("ab", "b"), "solved 1 of 2 tasks it was written for (solved b; not a)"),
         (
             trial("a", "a", "xy"),
             "solved 1 of 1 task it was written for, broke 2 (solved a; broke x, y)",
         ),
         (
             trial("abcdefgh", "abcd"),
-            "solved 4 of 8 tasks it was written for, broke 0 (solved a, b, c and 1 more; not e, f,"
+            "solved 4 of 8 tasks it was written for (solved a, b, c and 1 more; not e, f,"
             " g and 1 more)",
         ),
         (
             Trial(EDIT, ("a\x1b[1m\nb",), ()),
-            "solved 0 of 1 task it was written for, broke 0 (not a?[1m b)",
+            "solved 0 of 1 task it was written for (not a?[1m b)",
         ),
-        (trial(), "solved 0 of 0 tasks it was written for, broke 0"),
+        (trial(), "solved 0 of 0 tasks it was written for"),
         (
             Trial(replace(EDIT, tasks=("a", "b")), ("b", "a"), ("b",)),
-            "solved 1 of 2 tasks it was written for, broke 0 (solved b; not a)",
+            "solved 1 of 2 tasks it was written for (solved b; not a)",
         ),
         # Those that it was found to solve beside other edits.
         (
             Trial(replace(EDIT, tasks=("a", "b")), ("c", "a"), ("c",)),
-            "solved 1 of 2 tasks it was tried on, broke 0 (solved c; not a)",
+            "solved 1 of 2 tasks it was tried on (solved c; not a)",
         ),
     ],
 )
 def test_a_trial_in_words(tried: Trial, words: str) -> None:
-    assert trial_words(tried) == words
+    assert trial_words(tried, None) == words
     assert Cause(1, (EDIT,), trials=(tried,)).lines[0].endswith(f", it {words}")
 
 
-def view_of(outcome: EditOutcome) -> RunView:
-    facts = [
-        replace(fact, outcomes=(outcome,)) if isinstance(fact, ev.CandidateMade) else fact
-        for fact in [*opening(), *accepted_step(1)]
-    ]
-    return fold(stamp(facts))
+@pytest.mark.parametrize(
+    ("checked", "broke", "words"),
+    [
+        (0, "", "no solved task was tried"),
+        (1, "", "broke 0 of 1 solved task"),
+        (5, "xy", "broke 2 of 5 solved tasks"),
+    ],
+)
+def test_a_trial_states_on_how_many_solved_tasks_it_was(
+    checked: int, broke: str, words: str
+) -> None:
+    said = trial_words(trial("a", "a", broke), checked)
+    assert said.startswith(f"solved 1 of 1 task it was written for, {words} (solved a")
 
 
+def view_of(outcome: EditOutcome, checked: int = 0) -> RunView:
+    made = list[ev.RunEvent]()
+    for fact in [*opening(), *accepted_step(1)]:
+        if isinstance(fact, ev.CandidateMade):
+            made += [ev.PassingChecked(1, checked, (), (), ())] if checked else []
+            fact = replace(fact, outcomes=(outcome,))
+        made.append(fact)
+    return fold(stamp(made))
+
+
+@pytest.mark.parametrize("checked", [0, 5])
 @pytest.mark.parametrize("state", ["applied", "over_budget", "harmful", "unmatched"])
-def test_every_tried_edit_shows_its_tasks_whatever_became_of_it(state: EditState) -> None:
+def test_every_tried_edit_shows_its_tasks_whatever_became_of_it(
+    state: EditState, checked: int
+) -> None:
     outcome = EditOutcome(EDIT, state, "", trial("ab", "b"))
-    (step,) = view_of(outcome).steps
-    said = "it solved 1 of 2 tasks it was written for, broke 0 (solved b; not a)"
+    (step,) = view_of(outcome, checked).steps
+    # What is above the learning rate is in no text that is tried on solved tasks.
+    tried = checked and state != "over_budget"
+    broke = "broke 0 of 5 solved tasks" if tried else "no solved task was tried"
+    said = f"it solved 1 of 2 tasks it was written for, {broke} (solved b; not a)"
     assert f", {said}\n" in as_markdown(step_blocks(step)).replace("\\", "")
     whole = as_markdown(edits_in_full(step)).replace("\\", "")
     assert f"- evidence: 3 of 4 answers were sentences\n- tried before the gate: {said}\n" in whole
@@ -104,7 +127,8 @@ def test_an_edit_that_was_not_tried_shows_no_trial() -> None:
 def test_the_page_and_the_document_have_the_trial() -> None:
     view = view_of(EditOutcome(EDIT, "applied", "", trial("ab", "b")))
     page = as_html(run_report(Subject("a", view), illustrated=True))
-    assert "solved 1 of 2 tasks it was written for, broke 0 (solved b; not a)" in page
+    said = "solved 1 of 2 tasks it was written for, no solved task was tried (solved b; not a)"
+    assert said in page
     (run,) = report_document([Subject("a", view)])["runs"]
     (edit,) = json.loads(json.dumps(run["steps"][0]["edits"]))
     assert edit["trial"]["tried"] == ["a", "b"]

@@ -259,9 +259,10 @@ async def test_an_edit_that_breaks_a_solved_task_is_removed(checked: str) -> Non
     assert chosen(draft) == ["- r0"]
     (outcome,) = draft.patch.set_aside
     assert (outcome.state, outcome.reason) == ("harmful", "it broke 1 of 6 solved tasks")
-    assert outcome.trial is not None
-    assert trial_words(outcome.trial).startswith("solved 1 of 1 task it was written for, broke 1 (")
     (event,) = world.log.of(PassingChecked)
+    assert outcome.trial is not None
+    said = "solved 1 of 1 task it was written for, broke 1 of 6 solved tasks ("
+    assert trial_words(outcome.trial, event.checked).startswith(said)
     assert (event.checked, event.broke, event.noise) == (6, ("t5",), ())
     assert [e.content for e in event.removed] == ["- r1"]
 

@@ -100,7 +100,8 @@ def _edit(step: StepView, outcome: EditOutcome) -> Iterator[Line | Quote]:
     if edit.evidence and edit.op != REWRITE:
         yield Line(f"evidence: {one_line(edit.evidence)}")
     if outcome.trial is not None:
-        yield Line(f"tried before the gate: it {trial_words(outcome.trial)}")
+        words = trial_words(outcome.trial, step.checked_with(outcome))
+        yield Line(f"tried before the gate: it {words}")
     if edit.target:
         yield Line("at this text:")
         yield Quote(edit.target)

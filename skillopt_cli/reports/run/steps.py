@@ -162,5 +162,5 @@ def _outcome(step: StepView, outcome: EditOutcome) -> str:
         # Its reason has the numbers.
         ground += f", tried: {trial_tasks(outcome.trial) or 'no task'}"
     elif outcome.trial is not None:
-        ground += f", it {trial_words(outcome.trial)}"
+        ground += f", it {trial_words(outcome.trial, step.checked_with(outcome))}"
     return f"{step.fate(outcome)}{reason}: {edit_words(outcome.edit, _EDIT_LIMIT)}{ground}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit, Trial
 from skillopt_cli.core.verification import solved_words
-from skillopt_cli.runlog.text.format import one_line, shorten
+from skillopt_cli.runlog.text.format import count, one_line, shorten
 
 _TASKS = 3
 """Tasks of a trial that are named."""
@@ -32,12 +32,26 @@ def edit_words(edit: Edit, limit: int = 60) -> str:
     return f"{verb} {target if edit.op == 'delete' else content}{place}"
 
 
-def trial_words(trial: Trial) -> str:
-    """What the trial of an edit showed: how many tasks it solved and broke, and which."""
+def trial_words(trial: Trial, checked: int | None) -> str:
+    """What the trial of an edit showed: how many tasks it solved and broke, and which.
+
+    Args:
+        checked: solved tasks that it was tried on beside the failed ones; None where that is
+            unknown.
+    """
     together = " together with others" if trial.joint else ""
-    words = f"{solved_words(trial)}{together}, broke {len(trial.broke)}"
+    words = f"{solved_words(trial)}{together}{_broke_words(trial, checked)}"
     named = trial_tasks(trial)
     return f"{words} ({named})" if named else words
+
+
+def _broke_words(trial: Trial, checked: int | None) -> str:
+    """How many solved tasks an edit broke, or that none was tried; empty where that is unknown."""
+    if checked:
+        return f", broke {len(trial.broke)} of {count(checked, 'solved task')}"
+    if trial.broke:
+        return f", broke {len(trial.broke)}"
+    return "" if checked is None else ", no solved task was tried"
 
 
 def trial_tasks(trial: Trial) -> str:
