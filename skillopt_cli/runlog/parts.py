@@ -107,6 +107,11 @@ class StageView:
         return self.stage in ATTEMPTING
 
     @property
+    def in_flight(self) -> int:
+        """The most attempts that are under way: as many as have a worker and have not ended."""
+        return max(0, min(self.workers, self.total - self.done)) if self.attempts else 0
+
+    @property
     def open_ended(self) -> bool:
         """Whether more rounds may follow, so that nobody knows how much work is left."""
         return self.stage in IN_ROUNDS

@@ -20,8 +20,8 @@ from skillopt_cli.control import commands
 from skillopt_cli.control.commands import LONGEST, Command, ControlReply
 from skillopt_cli.control.server import send
 from skillopt_cli.core.errors import ConfigError, NotRunning, SkillOptError, UsageError
-from skillopt_cli.core.events import RunFinished
-from skillopt_cli.runlog.text.control import place_words, status_document
+from skillopt_cli.core.events import RunFailed
+from skillopt_cli.runlog.text.control import attempt_words, place_words, status_document
 from skillopt_cli.store.layout import CONFIG
 from skillopt_cli.web.context import Page, WebContext, run_name, whole_number
 from skillopt_cli.web.launcher import launch, refuse_programs
@@ -119,7 +119,8 @@ def _page(
     # Requested before the log is read, so that the log contains what the reply confirms.
     live, silent = _status(context.outputs.folder(name))
     snapshot = context.runs.snapshot(name)
-    document = status_document(snapshot.view, live)
+    view = snapshot.view
+    document = status_document(view, live)
     if live is not None:
         document |= {
             "paused": live.paused,
@@ -137,8 +138,10 @@ def _page(
         now=document,
         settable=live_settings(),
         longest=LONGEST,
-        # A finished run takes no commands, so what confirms an earlier one is out of date.
-        message="" if isinstance(snapshot.view.ending, RunFinished) else message,
+        attempts=attempt_words(found) if (found := document["attempts"]) else "",
+        failed=view.ending if isinstance(view.ending, RunFailed) else None,
+        # Once a run has ended, and not by a command, what confirms an earlier one is out of date.
+        message=message if document["status"] in ("running", "interrupted") else "",
         form=form,
         error=error,
         to_agree={},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from facts import COPY, TIDY, begun, opening, proposing, stamp, steered
+from facts import COPY, TIDY, attempts, begun, opening, proposing, stamp, steered
 
 from skillopt_cli.control.commands import ControlReply
 from skillopt_cli.core import events as ev
@@ -58,6 +58,26 @@ def test_no_edit_waits_while_it_is_tried() -> None:
     document = status_document(fold(stamp(facts)), LIVE)
     assert (document["paused"], document["stages"]) == ("now", ["verify"])
     assert document["edits"] == []
+
+
+def test_the_attempts_of_the_stages_at_work_are_counted() -> None:
+    """Also those of programs, whose calls nobody counts."""
+    quiet = replace(LIVE, in_flight=0, paused=None)
+    facts = [begun(), ev.StageStarted(0, "measure", 5, 2), *attempts(0, "measure", 2, wins=1)]
+    document = status_document(fold(stamp(facts)), quiet)
+    assert document["attempts"] == {"ended": 2, "total": 5, "in_flight_at_most": 2}
+    assert "attempts: 2 of 5 ended, at most 2 in flight" in status_lines(document)
+    facts += attempts(0, "measure", 2, wins=1)
+    assert "attempts: 4 of 5 ended, at most 1 in flight" in status_lines(
+        status_document(fold(stamp(facts)), quiet)
+    )
+    # A stage without attempts has none, nor has a run without a process.
+    asking = [*opening(), ev.StepStarted(1, 1, 1, 8, 8.0, 8, "cosine"), *proposing(1)[:1]]
+    asking += [ev.StageStarted(1, "reflect", 4, 2)]
+    for view, live in ((fold(stamp(asking)), quiet), (fold(stamp(facts)), None)):
+        document = status_document(view, live)
+        assert document["attempts"] is None
+        assert not any(line.startswith("attempts") for line in status_lines(document))
 
 
 def test_without_a_process_the_log_says_what_it_can() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from skillopt_cli.control.commands import (
     Veto,
 )
 from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.events import RunFailed
 from skillopt_cli.web import control as steering
 from skillopt_cli.web.security import Access
 
@@ -358,22 +361,33 @@ def test_foreign_pages_tell_a_run_nothing(trained: Path, received: list[Command]
     assert received == []
 
 
-@pytest.mark.parametrize("ended", [False, True])
-def test_a_confirmation_goes_when_the_run_is_finished(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: bool
+@pytest.mark.parametrize(
+    ("ending", "stays"),
+    [(None, True), ("finished", False), (4, False), (5, False), (130, True)],
+)
+def test_a_confirmation_goes_when_the_run_ends_by_itself(
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ending: int | str | None,
+    stays: bool,
 ) -> None:
     root = Path(shutil.copytree(trained, tmp_path / "outputs"))
     log = root / "searchqa/a/events.jsonl"
-    lines = log.read_text().splitlines(keepends=True)
-    before, whole = ("".join(li for li in lines if "run_finished" not in li), "".join(lines))
-    log.write_text(before)
+    *before, last = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(before))
     monkeypatch.setattr(steering, "launch", lambda argv, folder: None)
     with client(root) as asking:
         address = tell(asking, "a", "take_up").headers["location"]
-        if ended:
-            log.write_text(whole)
+        if isinstance(ending, int):
+            cause = RunFailed("AuthFailed", "the key was refused", "check it", ending, True)
+            last = json.dumps(json.loads(last) | {"event": asdict(cause)}) + "\n"
+        if ending is not None:
+            log.write_text("".join([*before, last]))
         page = parsed(asking.get(address).text)
     told = page.find(".//*[@id='message']")
     assert told is not None
     stated = r"the run is resumed \(at \d\d:\d\d:\d\d\)"
-    assert re.fullmatch("" if ended else stated, text_of(told))
+    assert re.fullmatch(stated if stays else "", text_of(told))
+    why = "Cause: the key was refused. Hint: check it"
+    assert (why in text_of(page)) == isinstance(ending, int)

@@ -49,7 +49,8 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
 
     Args:
         live: the answer of the process at work; None where there is none, and then `pid` and what
-            is in flight are None.
+            is in flight are None. `attempts` are those of the stages at work, None where there is
+            no such stage: the calls of a program that brings its own model are not seen.
     """
     steering, state = view.steering, status(view)
     # Of a run that is not at work only what is recorded counts: it does the rest again.
@@ -75,6 +76,7 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
         "pause_planned": steering.planned,
         "stopping": steering.stopping,
         "in_flight": live.in_flight if live else None,
+        "attempts": _attempts(view) if live else None,
         "max_concurrency": (
             live.max_concurrency if live else limits.max_concurrency if limits else None
         ),
@@ -82,6 +84,23 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
         "edits": [_edit(n, edit, vetoed) for n, edit in enumerate(edits, 1)],
         "hints": [{"step": hint.step, "text": hint.text} for hint in steering.hints],
     }
+
+
+def _attempts(view: RunView) -> dict[str, int] | None:
+    stages = [stage for stage in view.stages if stage.attempts]
+    if not stages:
+        return None
+    return {
+        "ended": sum(stage.so_far[0] for stage in stages),
+        "total": sum(stage.so_far[1] for stage in stages),
+        "in_flight_at_most": sum(stage.in_flight for stage in stages),
+    }
+
+
+def attempt_words(attempts: dict[str, int]) -> str:
+    """How many attempts of the stages at work have ended, and how many are under way."""
+    ended = f"{attempts['ended']} of {attempts['total']} ended"
+    return f"{ended}, at most {attempts['in_flight_at_most']} in flight"
 
 
 def _edit(number: int, edit: Edit, vetoed: dict[int, str]) -> dict[str, Any]:
@@ -120,6 +139,8 @@ def status_lines(document: dict[str, Any]) -> tuple[str, ...]:
         lines.append("stopping")
     if document["pause_planned"]:
         lines.append("will pause when edits are chosen")
+    if attempts := document["attempts"]:
+        lines.append(f"attempts: {attempt_words(attempts)}")
     if flight is not None:
         at_most = document["max_concurrency"]
         lines.append(f"calls in flight: {flight}, at most {at_most} per provider")
