@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from skillopt_cli.compose.endpoints import ROLES
-from skillopt_cli.compose.own_tasks import TASKS, as_argument
+from skillopt_cli.compose.own_tasks import TASKS, as_argument, inferred_reason
 from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.declarations import (
@@ -25,7 +25,7 @@ from skillopt_cli.config.declarations import (
     own_settings,
     own_task_flags,
 )
-from skillopt_cli.config.layers import assignment_layers
+from skillopt_cli.config.layers import assignment_layers, typed
 from skillopt_cli.core.events import Role
 from skillopt_cli.plugins import BACKENDS, OWN_TASKS, names
 
@@ -145,6 +145,26 @@ class Given:
             said[BENCHMARK] = OWN_FILE
         return cls(said[BENCHMARK], said["preset"], said[RUN_ID], settings)
 
+    @classmethod
+    def like(
+        cls, values: Mapping[str, Any], sources: Mapping[str, Any], empty: Mapping[str, Any]
+    ) -> Given:
+        """The form of a run: what is not so where it is left empty. What was inferred stays so.
+
+        Args:
+            values: the settings of the run, by dotted key.
+            sources: where they come from, as far as that is known.
+            empty: the values of empty fields.
+        """
+        inferred = {key for key, source in sources.items() if inferred_reason(str(source))}
+        own = values.get("env.name") == OWN_TASKS and inferred
+        changed = {
+            f"{PREFIX}{key}": as_typed(key, value)
+            for key, value in values.items()
+            if key not in inferred and value not in (None, {}) and value != empty.get(key)
+        }
+        return cls.of({BENCHMARK: OWN_FILE if own else str(values.get("env.name", "")), **changed})
+
     @property
     def name(self) -> str:
         """The name of the benchmark; empty where none is chosen."""
@@ -201,6 +221,12 @@ class Given:
         if run_id or self.run_id:
             arguments.append(f"--run-id={run_id or self.run_id}")
         return [*arguments, f"--out-root={root}", "--display=plain"]
+
+
+def as_typed(key: str, value: object) -> str:
+    """The text that is read as this value of a setting; in quotes where it would be another one."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if typed(key, text) == value else json.dumps(value, ensure_ascii=False)
 
 
 def own_fields() -> tuple[Field, ...]:

@@ -22,6 +22,18 @@ class RunName:
     benchmark: str
     run_id: str
 
+    @classmethod
+    def of_key(cls, key: str) -> RunName:
+        """The run of a key such as `searchqa/first`.
+
+        Raises:
+            NotFound: the text is none.
+        """
+        benchmark, slash, run = key.partition("/")
+        if not slash:
+            raise NotFound
+        return cls(benchmark, run)
+
     @property
     def url(self) -> str:
         """The run's page."""

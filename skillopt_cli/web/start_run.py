@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from skillopt_cli.compose.own_tasks import ARGUMENT, INFERRED, TASKS, inferred_line
 from skillopt_cli.compose.privilege import Privilege, privilege_lines
 from skillopt_cli.compose.request import RunRequest
-from skillopt_cli.compose.run_folder import check_run_id, free_id, vacant
+from skillopt_cli.compose.run_folder import anchored, check_run_id, free_id, vacant
 from skillopt_cli.compose.secrets import known_secrets
 from skillopt_cli.compose.settings import settle
 from skillopt_cli.compose.trust import agree, consent_mark, required, unapproved
@@ -46,6 +46,7 @@ from skillopt_cli.web.form import (
     own_fields,
 )
 from skillopt_cli.web.launcher import launch, refuse_programs
+from skillopt_cli.web.pages.settings import stored_settings
 from skillopt_cli.web.paths import RunName
 from skillopt_cli.web.submitted_form import STALE_FORM, SubmittedForm
 
@@ -202,8 +203,23 @@ def _follows(error: SkillOptError, taken: Sequence[str], typed: Sequence[str]) -
 
 
 def page(context: WebContext, request: Request) -> Page:
-    """The empty form; the address may preselect a benchmark and a preset."""
+    """The empty form; the address may preselect a benchmark and a preset, or name a run.
+
+    Then the form is filled in with the settings of that run.
+    """
+    if key := request.query_params.get("run", ""):
+        name = RunName.of_key(key)
+        return _page(context, _settings_of(context, name), like=name)
     return _page(context, Given.of(request.query_params))
+
+
+def _settings_of(context: WebContext, name: RunName) -> Given:
+    values, sources = stored_settings(context, context.runs.snapshot(name))
+    benchmark = Given.like(values, sources, {}).benchmark
+    resolved, _ = _defaults(context, Given(benchmark, "", "", {}))
+    # A run stores its paths as absolute.
+    stored = replace(resolved, config=anchored(resolved.config))
+    return Given.like(values, sources, {row["key"]: row["value"] for row in stored.rows()})
 
 
 def submit(context: WebContext, request: Request, form: SubmittedForm) -> Page | Response:
@@ -274,6 +290,7 @@ def _page(
     *,
     plan: Mapping[str, Any] | None = None,
     wrong: Sequence[Wrong] = (),
+    like: RunName | None = None,
 ) -> Page:
     empty, options = _defaults(context, given)
     own, first, groups = own_fields(), first_fields(), other_groups(options, given)
@@ -284,6 +301,7 @@ def _page(
     rows = {row["key"]: row for row in empty.rows()}
     variables = {
         "given": given,
+        "like": like,
         "benchmarks": [OWN_FILE, *names(BENCHMARKS)],
         "own_file": OWN_FILE,
         "own": own,

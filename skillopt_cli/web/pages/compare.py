@@ -24,7 +24,7 @@ from skillopt_cli.web.pages.attempts import address
 from skillopt_cli.web.pages.reading import reading_page
 from skillopt_cli.web.pages.task_list import last_section
 from skillopt_cli.web.pages.tasks import LONGEST, answer_cell
-from skillopt_cli.web.paths import NotFound, RunName
+from skillopt_cli.web.paths import RunName
 from skillopt_cli.web.runs import RunSnapshot
 
 MOST = 8
@@ -39,7 +39,7 @@ def page(context: WebContext, request: Request) -> Page | Response:
         raise UsageError(
             f"{count(len(keys), 'run')} ticked", f"tick two to {MOST} in the list of runs"
         )
-    snapshots = [context.runs.snapshot(_parsed(key)) for key in keys]
+    snapshots = [context.runs.snapshot(RunName.of_key(key)) for key in keys]
     if reading := reading_page(context, snapshots):
         return reading
     base = request.query_params.get("base", "")
@@ -77,13 +77,6 @@ def _address(keys: Sequence[str], base: str) -> str:
     """The same comparison with another base."""
     query = [*(("run", key) for key in keys), ("base", base)]
     return f"/compare?{urlencode(query, errors='surrogatepass')}"
-
-
-def _parsed(key: str) -> RunName:
-    benchmark, slash, run = key.partition("/")
-    if not slash:
-        raise NotFound
-    return RunName(benchmark, run)
 
 
 def _differing(snapshots: Sequence[RunSnapshot], split: Split) -> list[dict[str, Any]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import urlencode
 
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.core.events.control import PausePoint
 from skillopt_cli.runlog.text.control import held_words
 from skillopt_cli.runlog.text.format import plain_words
 from skillopt_cli.runlog.text.header import skill_words
+from skillopt_cli.store.layout import EVAL_PLAN
 from skillopt_cli.sweeps.trials import HOME, RESULT, sweep_of
 from skillopt_cli.web.context import Page
 from skillopt_cli.web.live import version_of
@@ -50,12 +52,22 @@ def run_page(
         "run": snapshot,
         "measured": measured,
         "sweep": _sweep(snapshot),
+        "rerun": _rerun_url(snapshot),
         "tabs": TABS,
         "tab": tab,
         "heading": heading or tab,
         "news": news,
     }
     return Page(template, frame | variables)
+
+
+def _rerun_url(snapshot: RunSnapshot) -> str:
+    """The form of a new run, filled in with the settings of this one; empty for an evaluation."""
+    view = snapshot.view
+    measures = view.run or (snapshot.folder / EVAL_PLAN).exists()
+    if not view.total_steps and measures:
+        return ""
+    return f"/new?{urlencode({'run': snapshot.name.key}, errors='surrogatepass')}"
 
 
 def _sweep(snapshot: RunSnapshot) -> dict[str, str] | None:

@@ -51,8 +51,7 @@ def setting_rows(context: WebContext, snapshot: RunSnapshot) -> tuple[list[dict[
     Returns:
         The rows, and whether the run recorded where its values come from.
     """
-    values = dict(flatten(_mapping(context, snapshot, CONFIG)))
-    sources = _mapping(context, snapshot, SOURCES)
+    values, sources = stored_settings(context, snapshot)
     defaults = _defaults(values)
     rows = [
         {
@@ -65,6 +64,18 @@ def setting_rows(context: WebContext, snapshot: RunSnapshot) -> tuple[list[dict[
         if value not in (None, {}) and key != RUN_FOLDER
     ]
     return rows, bool(sources)
+
+
+def stored_settings(
+    context: WebContext, snapshot: RunSnapshot
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of a run by dotted key, and the source of each, as far as that is recorded.
+
+    Raises:
+        DataError: they cannot be read.
+    """
+    values = dict(flatten(_mapping(context, snapshot, CONFIG)))
+    return values, _mapping(context, snapshot, SOURCES)
 
 
 def _defaults(values: Mapping[str, Any]) -> dict[str, Any]:
