@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from skillopt_cli.core.edits import Trial
+from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.rounds import Round
 from skillopt_cli.runlog.text.format import plain_words
 from skillopt_cli.runlog.view import RunView
@@ -23,6 +27,23 @@ def attempt_folder(view: RunView, made: Round) -> tuple[str, str]:
     if made.label:
         return f"{made.label} skill", f"{view.evaluated}/{made.label}"
     return "the skill", view.evaluated
+
+
+def trial_folders(step: StepView) -> Iterator[tuple[Trial, list[str]]]:
+    """The trials of a step's edits, each with the folders that may hold its attempts.
+
+    A task that is in several of them was attempted once: the others have the same attempt. The
+    search for the tasks that an edit solves among others has no folder of its own.
+    """
+    for event in step.verified:
+        within = f"round_{event.round}/" if event.round > 1 else ""
+        home = f"steps/step_{step.number:04d}/{within}verify"
+        again = [f"{home}/again_{number:02d}" for number in range(1, len(event.trials) + 1)]
+        alone = 0
+        for trial in event.trials:
+            alone += not trial.joint
+            own = "together" if trial.joint else f"alone_{alone:02d}"
+            yield trial, [f"{home}/{own}", *([] if trial.joint else again)]
 
 
 def repeat_folder(folder: str, number: int) -> str:

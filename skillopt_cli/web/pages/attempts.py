@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -14,12 +14,15 @@ from starlette.requests import Request
 
 from skillopt_cli.benchmarks.kit.answers import tagged_or_all
 from skillopt_cli.charts.task_grid import STATE_WORDS
+from skillopt_cli.core.edits import Trial
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.formatting import safe_name
 from skillopt_cli.reports.task_answers import Tried
 from skillopt_cli.reports.task_texts import NO_TEXTS, TaskTexts
-from skillopt_cli.runlog.attempt_folders import attempt_folder
+from skillopt_cli.runlog.attempt_folders import attempt_folder, trial_folders
 from skillopt_cli.runlog.outcomes import Outcome
+from skillopt_cli.runlog.parts import StepView
+from skillopt_cli.runlog.text.edit import edit_words
 from skillopt_cli.runlog.text.format import shorten
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.safe_files import read_regular
@@ -32,6 +35,7 @@ from skillopt_cli.web.runs import RunSnapshot
 
 _PLACE = re.compile(
     r"(?:steps/step_\d{4,}/(?:rollout|selection)"
+    r"|steps/step_\d{4,}/(?:round_\d{1,4}/)?verify/(?:together|(?:alone|again)_\d{2,4})"
     r"|(?:selection|train|test)(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,79})?(?:/draw_\d{1,6})?"
     r"|slow_update/epoch_\d{2,}/(?:rollout_prev|rollout_curr|(?:best/)?selection))"
 )
@@ -135,7 +139,7 @@ def _around(snapshot: RunSnapshot, request: Request, task: str) -> dict[str, Any
 
 
 def attempts_at(view: RunView, task: str, texts: TaskTexts) -> Iterator[AttemptLink]:
-    """All attempts at a task, in the order of the log."""
+    """All attempts at a task: those of stages in the order of the log, then the trials of edits."""
     for made in view.rounds:
         outcomes = made.outcomes.at(task)
         if not outcomes:
@@ -147,6 +151,35 @@ def attempts_at(view: RunView, task: str, texts: TaskTexts) -> Iterator[AttemptL
         tried = Tried(task, place, outcomes)
         for number, one in enumerate(tried.answer(texts.read(tried.places)).attempts, 1):
             yield AttemptLink(f"{what}, attempt {number}", one.folder, one.outcome)
+    for step in view.steps:
+        for trial, folders in trial_folders(step):
+            if task in trial.tried:
+                yield from _tried_at(step, trial, folders, [task], texts)
+
+
+def trials_of(step: StepView, texts: TaskTexts) -> Iterator[tuple[Trial, list[AttemptLink]]]:
+    """The trials of a step's edits, with the attempts that the run folder holds."""
+    for trial, folders in trial_folders(step):
+        if found := list(_tried_at(step, trial, folders, trial.tried, texts)):
+            yield trial, found
+
+
+def _tried_at(
+    step: StepView,
+    trial: Trial,
+    folders: Sequence[str],
+    tasks: Sequence[str],
+    texts: TaskTexts,
+) -> Iterator[AttemptLink]:
+    """The attempts at some tasks of a trial; those without numbers as scores are left out."""
+    known = texts.read((folder, task) for folder in folders for task in tasks)
+    what = f"step {step.number}, trial of: {edit_words(trial.edit)}"
+    for task in tasks:
+        for folder in folders:
+            hard, soft = known.get((folder, task), NO_TEXTS).scores
+            if isinstance(hard, float | int) and isinstance(soft, float | int):
+                yield AttemptLink(what, folder, Outcome(task, hard, soft))
+                break
 
 
 def _read(context: WebContext, name: RunName, place: str, task: str) -> dict[str, Any]:

@@ -17,11 +17,12 @@ from skillopt_cli.reports.run.figures import edits_in_full
 from skillopt_cli.reports.run.steps import epoch_blocks, step_blocks
 from skillopt_cli.runlog.attempt_folders import attempt_folder
 from skillopt_cli.runlog.parts import StepView
+from skillopt_cli.runlog.text.edit import edit_words
 from skillopt_cli.runlog.text.format import one_line
 from skillopt_cli.runlog.text.unfinished import unrecorded_words
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.web.context import Page, WebContext, run_name, whole_number
-from skillopt_cli.web.pages.attempts import AttemptLink, address
+from skillopt_cli.web.pages.attempts import AttemptLink, address, trials_of
 from skillopt_cli.web.pages.run_page import run_page
 from skillopt_cli.web.paths import NotFound
 from skillopt_cli.web.runs import RunSnapshot
@@ -74,6 +75,7 @@ def page(context: WebContext, request: Request) -> Page:
         chosen=step.chosen.chosen if step and step.chosen and not step.candidate else (),
         unrecorded=unrecorded_words(view, step) if step else "",
         end=next((e for e in view.epochs if e.step == number and e.guided), None),
+        trials=_trials(snapshot, step) if step else [],
         rounds=_rounds(view, number),
         last=view.steps[-1].number if view.steps else number,
     )
@@ -111,6 +113,14 @@ def _linked(snapshot: RunSnapshot, blocks: Iterable[Block]) -> Iterator[Block]:
 def _link(snapshot: RunSnapshot, task: str) -> Markup:
     url = address(snapshot.name, task, more={"split": "selection"})
     return Markup('<a href="{}">{}</a>').format(url, one_line(task))
+
+
+def _trials(snapshot: RunSnapshot, step: StepView) -> list[tuple[str, list[AttemptLink]]]:
+    """The attempts that edits were tried with before the gate, by edit."""
+    return [
+        (f"{edit_words(trial.edit)}: solved {len(trial.fixed)} of {len(trial.tried)}", found)
+        for trial, found in trials_of(step, snapshot.texts)
+    ]
 
 
 def _rounds(view: RunView, number: int) -> list[tuple[str, list[AttemptLink]]]:
