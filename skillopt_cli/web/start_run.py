@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,9 @@ from skillopt_cli.compose.own_tasks import ARGUMENT, INFERRED, TASKS, inferred_l
 from skillopt_cli.compose.privilege import Privilege, privilege_lines
 from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.compose.run_folder import anchored, check_run_id, free_id, vacant
+from skillopt_cli.compose.script_paths import ARGV, CORRECT, missing_scripts, missing_words
 from skillopt_cli.compose.secrets import known_secrets
+from skillopt_cli.compose.seed_skill import read_skill
 from skillopt_cli.compose.settings import settle
 from skillopt_cli.compose.trust import agree, consent_mark, required, unapproved
 from skillopt_cli.config import RunConfig
@@ -25,6 +27,7 @@ from skillopt_cli.config.files import preset_names
 from skillopt_cli.config.layers import DEFAULT, Resolved, resolve
 from skillopt_cli.config.section import in_home
 from skillopt_cli.config.validation_messages import MEANING
+from skillopt_cli.core.companion_files import SKILL_FILE
 from skillopt_cli.core.errors import SkillOptError, Undetermined, UsageError
 from skillopt_cli.core.secrets import Secrets
 from skillopt_cli.planning.plan_notes import plan_notes
@@ -109,10 +112,11 @@ def checked(given: Given, context: WebContext, environment: Mapping[str, str]) -
     What is found wrong is taken out of the form, and what is left is checked again.
     """
     found = list(_names(given, context.outputs.root))
-    left, taken = given, list[str]()
+    left, taken, planned = given, list[str](), Checked()
     while len(found) < MOST_MISTAKES:
         try:
-            return replace(_planned(left, context, environment), wrong=tuple(found))
+            planned = _planned(left, context, environment)
+            break
         except SkillOptError as error:
             typed = [key for key in _about(error, left) if key in left.settings]
             if not _follows(error, taken, typed):
@@ -121,7 +125,28 @@ def checked(given: Given, context: WebContext, environment: Mapping[str, str]) -
                 break
             taken.append(typed[0])
             left = left.without(typed[0])
-    return Checked(tuple(found))
+    if found:
+        known = {wrong.error.message for wrong in found}
+        missing = _missing_files(left, context, environment)
+        found += [wrong for wrong in missing if wrong.error.message not in known]
+    return replace(planned, wrong=tuple(found))
+
+
+def _missing_files(
+    given: Given, context: WebContext, environment: Mapping[str, str]
+) -> Iterator[Wrong]:
+    """The seed skill and the scripts of a command that are not there, whatever else is wrong."""
+    try:
+        config = settle(given.overrides(context.outputs.root, roles=()), environment).config
+        yield from (
+            Wrong(UsageError(missing_words(script), CORRECT), ARGV)
+            for script in missing_scripts(config)
+        )
+        if config.env.skill_init and not config.env.from_scratch:
+            read_skill(Path(config.env.skill_init), config.env.editable or (SKILL_FILE,))
+    except SkillOptError as error:
+        if _about(error, given):
+            yield Wrong.of(error, given)
 
 
 def _names(given: Given, root: Path) -> Iterable[Wrong]:

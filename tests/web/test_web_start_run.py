@@ -226,6 +226,33 @@ def test_what_follows_from_a_mistake_is_not_told(
     assert ("no model endpoint" in found[""]) == told.endswith(" ")
 
 
+SCRIPT = '["python3", "no_such_agent.py"]'
+UNREACHED = {"set:model.target.backend": "command", "set:model.command.argv": SCRIPT}
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        # Mistakes that keep the run from being planned, each of another kind.
+        ({"preset": ""}, ""),
+        ({"benchmark": ""}, "benchmark"),
+        ({"benchmark": "", "set:env.data_path": "nowhere.csv"}, "set-env-data_path"),
+        ({"set:train.seed": "x"}, "set-train-seed"),
+        ({"run_id": "a b"}, "run_id"),
+    ],
+)
+def test_files_that_are_not_there_are_told_beside_every_other_mistake(
+    tmp_path: Path, values: dict[str, str], told: str
+) -> None:
+    given = {**TINY, **UNREACHED, "set:env.skill_init": "no_such_skill", **values}
+    with client(tmp_path) as asking:
+        found = mistakes(send(asking, "plan", **given).text)
+    assert set(found) == {"", told, "set-env-skill_init", "set-model-command-argv"}
+    assert "no_such_skill does not exist" in found["set-env-skill_init"]
+    assert "script no_such_agent.py" in found["set-model-command-argv"]
+    assert ("no model endpoint" in found[""]) == (values == {"preset": ""})
+
+
 def test_a_form_of_mistakes_without_end_is_answered(tmp_path: Path) -> None:
     many = {f"set:env.wrong{n}": "1" for n in range(200)}
     with client(tmp_path) as asking:
