@@ -449,7 +449,7 @@ def test_of_digests_it_is_shown_which_runs_have_the_same() -> None:
         Difference("(benchmark)", ("toy/1", "toy/1", "toy/2")),
     ]
     shown = as_markdown(side_by_side(runs, apart))
-    assert "| (prompts rank) | - | version 1 | version 1 |" in shown
+    assert "| (prompts rank) | - | its own | that of b |" in shown
     assert "| (benchmark) | toy/1 | toy/1 | toy/2 |" in shown
 
 

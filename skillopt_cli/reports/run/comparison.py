@@ -139,7 +139,7 @@ def _changed(step: StepView) -> bool:
 def _differing(runs: Sequence[Subject], differences: Sequence[Difference]) -> Rows:
     """Settings with the value each run has."""
     labels = _labels(runs)
-    columns = [(one_line(d.key), *_shown(d)) for d in differences]
+    columns = [(one_line(d.key), *_shown(d, labels)) for d in differences]
     if len(runs) <= _ABREAST:
         return Rows(("setting", *labels), columns)
     titles, *values = zip(*columns, strict=True)
@@ -203,14 +203,15 @@ def _cell(step: StepView) -> str:
     return f"{action_words(step.action)} {bound}{score(decision.candidate)}"
 
 
-def _shown(difference: Difference) -> Iterator[str]:
-    """The value of each run; of digests, which runs have the same one."""
-    if difference.digests:
-        known = dict.fromkeys(v for v in difference.values if v is not None)
-        number = {digest: n for n, digest in enumerate(known, 1)}
-        yield from (f"version {number[v]}" if v is not None else "-" for v in difference.values)
-    else:
+def _shown(difference: Difference, labels: Sequence[str]) -> Iterator[str]:
+    """The value of each run; of digests, the first run that has the same one."""
+    if not difference.digests:
         yield from map(_value, difference.values)
+        return
+    first: dict[object, str] = {}
+    for label, digest in zip(labels, difference.values, strict=True):
+        same = first.setdefault(digest, label)
+        yield "-" if digest is None else "its own" if same == label else f"that of {same}"
 
 
 def _value(value: object) -> str:
