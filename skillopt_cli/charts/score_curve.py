@@ -163,7 +163,8 @@ def _reach(values: Sequence[float]) -> tuple[float, float, float]:
     bottom = max(0.0, math.floor(low / tick + 1e-9) * tick)
     top = min(1.0, math.ceil(high / tick - 1e-9) * tick)
     if top - bottom < tick / 2:
-        bottom, top = max(0.0, bottom - tick), min(1.0, top + tick)
+        # A level line alone shows no small part of the range as if it were all.
+        return 0.0, 1.0, 0.25
     return bottom, top, tick
 
 
@@ -204,17 +205,21 @@ def _epochs(view: RunView, field: _Field) -> Iterator[Markup]:
 
 
 def _line(field: _Field, points: Sequence[tuple[int, float | None]]) -> str:
-    """Level until the step that changes it; broken where a score is unknown."""
+    """Level to halfway to the next step, so that the last level has a width too.
+
+    Broken where a score is unknown.
+    """
     path: list[str] = []
-    before: float | None = None
+    before: tuple[int, float | None] = (0, None)
     for step, value in points:
-        x = number(field.x(step))
-        if before is not None:
-            path.append(f"H{x}")
+        last, level = before
+        x, middle = number(field.x(step)), number(field.x((last + step) / 2))
+        if level is not None:
+            path.append(f"H{middle}")
         if value is not None:
             y = number(field.y(value))
-            path.append(f"V{y}" if before is not None else f"M{x} {y}")
-        before = value
+            path.append(f"V{y}H{x}" if level is not None else f"M{x} {y}")
+        before = step, value
     return "".join(path)
 
 

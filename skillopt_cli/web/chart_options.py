@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -53,13 +53,14 @@ def score_chart(view: RunView) -> Chart:
     """The scores of a run by step, from zero, with their intervals."""
     ends = list(_intervals(view))
     line = _line(view, "in force", ends)
-    option = _stepped(max(view.total_steps, len(line) - 1))
+    highest = [*(end[1] for end in ends if end), *(mark.value for mark in scored(view))]
+    option = _stepped(max(view.total_steps, len(line) - 1), [*highest, *_heights(line)])
     option["series"] = [
         *_band(ends),
         {
             "name": "best skill",
             "type": "line",
-            "step": "end",
+            "step": "middle",
             "symbol": "none",
             "lineStyle": {"color": "--best", "width": 6},
             "itemStyle": {"color": "--best"},
@@ -68,8 +69,8 @@ def score_chart(view: RunView) -> Chart:
         {
             "name": "skill in force",
             "type": "line",
-            "step": "end",
-            "symbolSize": 4,
+            "step": "middle",
+            "symbolSize": 6,
             "lineStyle": {"color": "--link", "width": 2},
             "itemStyle": {"color": "--link"},
             "data": line,
@@ -86,12 +87,13 @@ def overlaid_chart(runs: Sequence[tuple[str, RunView]]) -> Chart:
         (one_line(label), _line(view, f"{one_line(label)}, in force", list(_intervals(view))))
         for label, view in runs
     ]
-    option = _stepped(max(len(line) - 1 for _, line in lines))
+    heights = [height for _, line in lines for height in _heights(line)]
+    option = _stepped(max(len(line) - 1 for _, line in lines), heights)
     option["series"] = [
         {
             "name": label,
             "type": "line",
-            "step": "end",
+            "step": "middle",
             "symbolSize": 6,
             "lineStyle": {"color": colour, "width": 2, "type": _DASHES[i % len(_DASHES)]},
             "itemStyle": {"color": colour},
@@ -104,8 +106,16 @@ def overlaid_chart(runs: Sequence[tuple[str, RunView]]) -> Chart:
     return Chart(f"Score curves of {len(lines)} runs. {words}", json.dumps(option))
 
 
-def _stepped(steps: int) -> Option:
-    """The frame of a chart of scores by step, which begins at zero."""
+def _heights(line: Iterable[Option | None]) -> Iterator[float]:
+    return (point["value"] for point in line if point)
+
+
+def _stepped(steps: int, heights: Iterable[float]) -> Option:
+    """The frame of a chart of scores by step, which begins at zero.
+
+    Args:
+        heights: of all that is drawn; where all are zero, the axis has the whole range of scores.
+    """
     return {
         "animation": False,
         "textStyle": {"color": "--quiet", "fontFamily": "system-ui, sans-serif"},
@@ -143,7 +153,8 @@ def _stepped(steps: int) -> Option:
             "name": "step",
             "nameLocation": "middle",
             "nameGap": 24,
-            "boundaryGap": False,
+            # A level reaches halfway to its neighbours, so that the last one has a width too.
+            "boundaryGap": True,
             "axisLine": {"lineStyle": {"color": "--line"}},
             "axisLabel": {"color": "--quiet"},
             "data": ["seed", *(str(step) for step in range(1, steps + 1))],
@@ -151,6 +162,7 @@ def _stepped(steps: int) -> Option:
         "yAxis": {
             "type": "value",
             "min": 0,
+            **({} if any(heights) else {"max": 1}),
             "axisLabel": {"color": "--quiet"},
             "splitLine": {"lineStyle": {"color": "--line"}},
         },
@@ -215,7 +227,7 @@ def _band(ends: Sequence[Interval | None]) -> Iterator[Option]:
     shared = {
         "name": BAND,
         "type": "line",
-        "step": "end",
+        "step": "middle",
         "symbol": "none",
         "stack": "interval",
         "silent": True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -220,6 +221,40 @@ def test_any_scores_can_be_drawn(values: list[float | None]) -> None:
     assert len(marks) == sum(v is not None for v in values)
     known = any(value is not None for value in values)
     assert len(sparkline(values)) == known * len(values)
+
+
+def curve_of(values: list[float]) -> str:
+    """The curve of a run whose seed has the first value, and the skill after each step the next."""
+    first, *others = values
+    facts: list[ev.RunEvent] = [
+        begun(total_steps=len(others)),
+        ev.BaselineMeasured(first, first, first, 4, 4),
+    ]
+    for step, value in enumerate(others, 1):
+        decision = GateDecision("new_best", "hard", value, 0.5, 0.5, 4, 4)
+        facts += [ev.StepStarted(step, 1, step, 8, 8.0, 8, "constant")]
+        facts += [ev.GateDecided(step, decision, value, value)]
+        facts += [saved(step, value, value, step, step, 100)]
+    return score_curve(viewed(facts))
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=2, max_size=8))
+def test_every_level_of_a_curve_has_a_width(values: list[float]) -> None:
+    svg = parsed(curve_of(values))
+    for name in ("current", "best"):
+        (path,) = (e for e in svg.iter(f"{SVG}path") if e.get("class") == name)
+        moves = re.findall(r"([MHV])([\d.]+)(?: [\d.]+)?", path.get("d", ""))
+        across = [float(x) for kind, x in moves if kind != "V"]
+        # Up and down only between two stretches that lead on.
+        assert [kind for kind, _ in moves] == ["M", *("HVH" * (len(values) - 1))]
+        assert all(b > a for a, b in pairwise(across))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.65, 1.0])
+def test_a_curve_without_a_change_is_drawn_on_the_whole_range(value: float) -> None:
+    svg = parsed(curve_of([value, value]))
+    labels = [e.text for e in svg.iter(f"{SVG}text") if e.get("class") == "score"]
+    assert (labels[0], labels[-1]) == ("0.00", "1.00")
 
 
 def test_foreign_words_stay_words() -> None:

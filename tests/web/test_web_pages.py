@@ -15,17 +15,22 @@ import pytest
 import yaml
 from command_line import SMALLEST, skillopt
 from dom import parsed, text_of
+from facts import begun, saved, stamp
 from web_rig import client
 
 from skillopt_cli.core.events import (
+    BaselineMeasured,
     ParameterRefused,
     RunFinished,
     RunStarted,
     Stamped,
+    StepStarted,
     TestMeasured,
 )
+from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.text.format import duration
 from skillopt_cli.store.codec import dump_fact
+from skillopt_cli.web.chart_options import score_chart
 
 RUN = "/runs/searchqa/a"
 
@@ -164,6 +169,22 @@ def test_a_chart_has_the_scores_of_the_history_with_their_intervals(
         assert ends[scores.index(value)] == pytest.approx(expected, abs=2e-6)
     for point, (lowest, highest) in zip(current["data"], ends, strict=True):
         assert f"(95 % interval {lowest:.2f} to {highest:.2f})" in point["words"]
+
+
+@pytest.mark.parametrize(("value", "scored", "top"), [(0.0, 0, 1), (0.0, 20, None), (0.4, 0, None)])
+def test_a_chart_of_one_step_has_two_levels_on_an_axis_from_zero(
+    value: float, scored: int, top: int | None
+) -> None:
+    base = BaselineMeasured(value, value, value, scored, scored)
+    facts = [begun(total_steps=1), base, saved(1, value, value, 0, 0, 100)]
+    step = StepStarted(1, 1, 1, 8, 8.0, 8, "cosine")
+    chart = json.loads(score_chart(fold(stamp([*facts[:2], step, facts[2]]))).option)
+    # Without a score or an interval above zero, a chart would make up an axis of its own.
+    assert (chart["yAxis"]["min"], chart["yAxis"].get("max")) == (0, top)
+    assert chart["xAxis"]["data"] == ["seed", "1"] and chart["xAxis"]["boundaryGap"]
+    lines = [one for one in chart["series"] if one["type"] == "line"]
+    assert {one["step"] for one in lines} == {"middle"}
+    assert all(len(one["data"]) == 2 for one in lines)
 
 
 @pytest.mark.parametrize("split", list(FOLDERS))
