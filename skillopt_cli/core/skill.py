@@ -85,6 +85,11 @@ class SkillDocument:
         return {SKILL_FILE: self.text, **dict(self.folder.texts if self.folder else ())}
 
     @property
+    def chars(self) -> int:
+        """Characters of all its texts together."""
+        return sum(map(len, self.texts.values()))
+
+    @property
     def regions(self) -> tuple[Region, ...]:
         """Protected regions in order of appearance.
 

@@ -320,7 +320,7 @@ class Run:
             best_step=state.best_step,
             current_epoch=state.current_epoch,
             best_epoch=state.best_epoch,
-            chars=len(state.current.skill.text),
+            chars=state.current.skill.chars,
             current=_means(state.current),
             best=_means(state.best),
         )

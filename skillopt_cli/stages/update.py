@@ -39,12 +39,12 @@ async def update(run: Run, skill: SkillDocument, chosen: Patch) -> Candidate:
             reason = f"the candidate has {count(chars, 'character')}, {limit} are allowed"
             candidate = refuse(skill, candidate, reason)
         _keep(run, candidate)
-    text, rewrite = candidate.skill.text, candidate.rewrite
+    rewrite = candidate.rewrite
     run.emit(
         CandidateMade(
             step=run.number,
             digest=candidate.skill.digest,
-            chars=len(text),
+            chars=candidate.skill.chars,
             outcomes=candidate.outcomes,
             changes=rewrite.changes if rewrite else (),
             refused=candidate.refused,

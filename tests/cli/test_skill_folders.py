@@ -173,6 +173,14 @@ def test_the_agent_runs_the_script_as_it_was_trained() -> None:
     assert best["references/forms.md"] == seed["references/forms.md"]
     assert tree(run / "skills" / "step_0000") == seed
     candidate = tree(run / "steps" / "step_0001" / "candidate_skill")
+    # The size of a skill is that of all its texts.
+    for event, files in zip(
+        [*events(run, "candidate_made"), *events(run, "checkpoint_saved")],
+        [candidate, seed, tree(run / "skills" / "step_0001")],
+        strict=True,
+    ):
+        texts = [content for path, (content, _) in files.items() if path != "logo.png"]
+        assert event["chars"] == sum(len(text.decode()) for text in texts)
     assert candidate["scripts/say.py"] == (trained, True)
     answers = [
         json.loads(line)["predicted_answer"]

@@ -761,6 +761,13 @@ def test_skill_folders_are_compared_file_by_file(trained: Path, tmp_path: Path) 
         page = asking.get("/runs/searchqa/b/skills?a=seed&b=best").text
         assert "<h3>scripts/say.py</h3>" in page and "<h3>SKILL.md</h3>" in page
         assert "2 files changed" in page
+        (run / "best_skill/logo.png").write_bytes(b"\x89PNG\0\xff")
+        page = asking.get("/runs/searchqa/b/skills?a=seed&b=best").text
+        (listed,) = (e for e in parsed(page).iter("ul") if e.get("class") == "files")
+        logo, script = listed.iter("li")
+        assert text_of(logo) == "logo.png, 6 bytes, no text"
+        assert text_of(next(script.iter("summary"))) == "scripts/say.py, 14 characters"
+        assert next(script.iter("pre")).text == "print('best')\n"
         (run / "best_skill/scripts/away.py").symlink_to("/etc/hostname")
         answer = asking.get("/runs/searchqa/b/skills?a=seed&b=best")
         assert answer.status_code == 422

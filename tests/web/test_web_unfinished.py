@@ -16,6 +16,7 @@ from rich.console import Console
 from web_rig import client
 
 from skillopt_cli.core import events as ev
+from skillopt_cli.core.edits import Edit
 from skillopt_cli.reports.page import as_markdown
 from skillopt_cli.reports.run.run_report import run_report
 from skillopt_cli.reports.run.subject import Subject
@@ -144,6 +145,30 @@ def test_fixed_and_broken_tasks_of_a_decision_are_links(tmp_path: Path, page_of:
             assert list(links) == tasks
             assert text_of(items[words]) == f"{words}: {', '.join(tasks)}"
             assert all(asking.get(url).status_code == 200 for url in links.values())
+
+
+@pytest.mark.parametrize(
+    ("target", "content", "whole"),
+    [
+        ("", "- one line\n", False),
+        ("", "- two\n- lines <b>\n", True),
+        ("a\nb", "c", True),
+        ("", "x" * 201, True),
+    ],
+)
+def test_an_edit_of_several_lines_keeps_them_where_it_waits(
+    tmp_path: Path, target: str, content: str, whole: bool
+) -> None:
+    edit = Edit("replace" if target else "append", content, target)
+    begins = ev.StepStarted(1, 1, 1, 8, 8.0, 8, "cosine")
+    chosen = [begins, ev.EditsChosen(1, (edit,), ()), ev.RunPaused(1, "edits")]
+    outputs = outputs_with(tmp_path, [*opening(), *chosen])
+    with lock_run(outputs / "searchqa/broken off"), client(outputs) as asking:
+        for path in ("steer", "steps/1"):
+            page = parsed(asking.get(f"{RUN}/{path}").text)
+            (shown,) = (li for li in page.iter("li") if text_of(li).startswith(("add", "replace")))
+            texts = [pre.text for pre in shown.iter("pre")]
+            assert texts == ([text for text in (target, content) if text] if whole else [])
 
 
 def test_rounds_of_verification_show_no_time_left(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ class CheckpointSaved:
         current_step, best_step: the step each text comes from, 0 for the seed.
         current_epoch, best_epoch: the epoch whose end made the text; 0 where a step's candidate is
             the text, and in logs of versions that did not record it.
-        chars: length of the current skill.
+        chars: characters of the current skill, in all its texts.
     """
 
     done: int

@@ -176,6 +176,7 @@ class CandidateMade:
     """The edits were applied, or the text rewritten; every edit has an outcome.
 
     Attributes:
+        chars: characters of the candidate, in all its texts.
         changes: what a rewrite claims to have changed.
         refused: why the proposal was refused as a whole, empty when it was not.
     """

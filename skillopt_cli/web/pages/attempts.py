@@ -198,7 +198,7 @@ def _read(context: WebContext, name: RunName, place: str, task: str) -> dict[str
         document = json.loads(read_regular(path))
         return {
             "turns": [_turn(turn) for turn in document["conversation"]],
-            "answer": _cut(document["answer"]),
+            "answer": cut(document["answer"]),
             "kind": str(document["task_type"]),
             "private": _structure(_parsed(document.get("private", ""))),
             "outcome": _structure(document.get("outcome", {})),
@@ -212,7 +212,7 @@ def _read(context: WebContext, name: RunName, place: str, task: str) -> dict[str
 
 def _turn(turn: Mapping[str, Any]) -> dict[str, Any]:
     """A turn of the conversation; a text that is folded comes with its beginning."""
-    role, content = str(turn["role"]), _cut(turn["content"])
+    role, content = str(turn["role"]), cut(turn["content"])
     return {
         "role": role,
         "content": content,
@@ -245,15 +245,16 @@ def _structure(value: object, depth: int = 4) -> object:
     Deeper than `depth` it is JSON again.
     """
     if isinstance(value, Mapping) and value and depth:
-        return {_cut(key): _structure(each, depth - 1) for key, each in value.items()}
+        return {cut(key): _structure(each, depth - 1) for key, each in value.items()}
     if isinstance(value, list) and value and depth:
         return [_structure(each, depth - 1) for each in value]
     if isinstance(value, str):
-        return _cut(value)
-    return "" if value in (None, {}, []) else _cut(json.dumps(value, ensure_ascii=False))
+        return cut(value)
+    return "" if value in (None, {}, []) else cut(json.dumps(value, ensure_ascii=False))
 
 
-def _cut(text: object) -> str:
+def cut(text: object) -> str:
+    """A text as it is shown: of one that is too long its beginning, and how much is left out."""
     content = str(text)
     if len(content) <= LONGEST:
         return content

@@ -17,6 +17,7 @@ from skillopt_cli.reports.diff.patch import notes, range_line
 from skillopt_cli.reports.diff.skill_diff import SkillDiff, diff_skills
 from skillopt_cli.reports.page import visible
 from skillopt_cli.web.context import Page, WebContext, run_name
+from skillopt_cli.web.pages.attempts import cut
 from skillopt_cli.web.pages.run_page import run_page
 from skillopt_cli.web.paths import NotFound
 from skillopt_cli.web.runs import RunSnapshot
@@ -68,6 +69,10 @@ def page(context: WebContext, request: Request) -> Page:
         files=files,
         others=others,
         text=second.text,
+        companions=[
+            (file, cut(file.text) if file.text is not None else None)
+            for file in (second.folder.files if second.folder else ())
+        ],
     )
 
 
