@@ -16,12 +16,14 @@ from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.core.task import TaskSet
 from skillopt_cli.reports.confusions import Confusions, confusions_of
 from skillopt_cli.reports.export.tasks import (
+    ExportedTasks,
     compared_splits,
     exported_tasks,
     measured_splits,
     tasks_of,
 )
-from skillopt_cli.reports.task_table import TaskTable, task_table
+from skillopt_cli.reports.task_answers import TaskAnswer
+from skillopt_cli.reports.task_table import TaskRow, TaskTable, task_table
 from skillopt_cli.reports.task_texts import LONGEST, TaskTexts
 from skillopt_cli.runlog.costs import Document
 from skillopt_cli.runlog.expectation import expected_best, measured_in_full
@@ -103,17 +105,38 @@ class RunSnapshot:
             f"tasks {split}", self.facts, lambda: task_table(self.view, split, self.texts)
         )
 
+    def outside_labels(self, row: TaskRow, answer: TaskAnswer) -> bool:
+        """Whether a wrong answer is none of the labels, where the expected one is a label."""
+        shown, found = answer.attempts[answer.shown - 1], self._compared
+        # What an answer gives may be at its end.
+        whole = 0 < len(shown.text) < LONGEST
+        if shown.outcome.state != "failed" or not whole or found.label_of(row) is None:
+            return False
+        return found.label_in(shown.text) is None
+
     @property
     def confusions(self) -> Confusions:
         """Which labels were given for which, as far as scores are recorded."""
+        return self.derived.get("confusions", self._measured, self._confusions)
+
+    @property
+    def _measured(self) -> object:
+        """What changes with a measurement, not with every fact."""
         view = self.view
-        # Changes with a measurement, not with every fact.
-        source = view.baseline, view.saved, view.tests, view.ending
-        return self.derived.get("confusions", source, self._confusions)
+        return view.baseline, view.saved, view.tests, view.ending
+
+    @property
+    def _compared(self) -> ExportedTasks:
+        """The tasks on which texts are compared, and the labels of all."""
+
+        def compared() -> ExportedTasks:
+            tables = {split: self.tasks(split) for split in measured_splits(self.view)}
+            return tasks_of(tables, compared_splits(self.view))
+
+        return self.derived.get("compared", self._measured, compared)
 
     def _confusions(self) -> Confusions:
-        tables = {split: self.tasks(split) for split in measured_splits(self.view)}
-        found = tasks_of(tables, compared_splits(self.view))
+        found = self._compared
         if not found.labels.names:
             return Confusions()
         attempts = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -76,9 +77,34 @@ def test_page_and_report_show_the_counts_of_the_export(labelled: Path, tmp_path:
     assert shown(parsed(report.read_text(encoding="utf-8"))) == found
 
 
+def test_an_answer_outside_the_labels_is_marked(labelled: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(labelled, tmp_path / "outputs/folder/p")
+    kept = run / "selection/results.jsonl"
+    rows = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
+    wrong = [row for row in rows if row["hard"] == 0]
+    assert len(wrong) >= 3
+    others = next(city for city in CITIES if [city] != wrong[1]["expected"])
+    for row, answer in zip(wrong, ("no idea", f"<answer>{others}.</answer>", ""), strict=False):
+        row["predicted_answer"] = answer
+    kept.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    with client(tmp_path / "outputs") as asking:
+        page = parsed(asking.get("/runs/folder/p/tasks?split=selection").text)
+    cells = {
+        text_of(row.find("th")): text_of(row.find("td[@data-title='Seed']"))
+        for row in page.iter("tr")
+        if row.find("td[@data-title='Seed']") is not None
+    }
+    assert cells[wrong[0]["id"]] == "failed, not a label no idea"
+    assert cells[wrong[1]["id"]] == f"failed {others}."
+    assert cells[wrong[2]["id"]] == "failed"
+    right = {row["id"] for row in rows if row["hard"] == 1}
+    assert right and not any("not a label" in cells[task] for task in right)
+
+
 def test_answers_that_are_no_labels_have_no_matrix(trained: Path, tmp_path: Path) -> None:
     with client(trained) as asking:
-        assert not shown(parsed(asking.get("/runs/searchqa/a/tasks?split=test").text))
+        page = asking.get("/runs/searchqa/a/tasks?split=test").text
+        assert not shown(parsed(page)) and "not a label" not in page
     report = tmp_path / "report.html"
     skillopt("gate-report", trained / "searchqa/a", "--out", report)
     assert not shown(parsed(report.read_text(encoding="utf-8")))

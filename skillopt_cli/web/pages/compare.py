@@ -100,7 +100,7 @@ def _cells(
         "question": shorten(last_section(about.question), LONGEST),
         "expected": shorten(" or ".join(about.expected), LONGEST),
         "answers": [
-            (answer_cell(row.last), address(one.name, task, row.last.folder))
+            (answer_cell(one, row, row.last), address(one.name, task, row.last.folder))
             if row and row.last
             else None
             for row, one in zip(rows, snapshots, strict=True)

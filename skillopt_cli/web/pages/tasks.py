@@ -50,7 +50,7 @@ def page(context: WebContext, request: Request) -> Page:
         split=split,
         splits=[n for n in _ORDER if n != "all" or snapshot.view.evaluated == "all"],
         table=table,
-        rows=[_shown(row) | {"url": links[row.task]} for row in part.rows],
+        rows=[_shown(snapshot, row) | {"url": links[row.task]} for row in part.rows],
         part=part,
         columns=columns,
         listing=listing,
@@ -70,23 +70,26 @@ def _confusions(snapshot: RunSnapshot, split: TaskSet) -> Iterator[Block]:
         yield from confusion_blocks(snapshot.confusions, parts)
 
 
-def _shown(row: TaskRow) -> dict[str, object]:
+def _shown(snapshot: RunSnapshot, row: TaskRow) -> dict[str, object]:
     """The cells of a row."""
     return {
         "task": row.task,
         "kind": row.kind,
         "question": shorten(last_section(row.question), LONGEST),
         "expected": shorten(" or ".join(row.expected), LONGEST),
-        "answers": [answer_cell(row.first), answer_cell(row.last)],
+        "answers": [answer_cell(snapshot, row, one) for one in (row.first, row.last)],
         "result": row.result,
         "flips": row.flips,
     }
 
 
-def answer_cell(answer: TaskAnswer | None) -> dict[str, str] | None:
+def answer_cell(
+    snapshot: RunSnapshot, row: TaskRow, answer: TaskAnswer | None
+) -> dict[str, str] | None:
     """An answer in a cell of a table: its text in short, its state, and that in words.
 
-    Of repeated attempts the words have the mean hard score, that of each, and which is shown.
+    Of repeated attempts the words have the mean hard score, that of each, and which is shown. They
+    state where an answer is none of the labels that answers of the run are.
     """
     if answer is None:
         return None
@@ -95,6 +98,8 @@ def answer_cell(answer: TaskAnswer | None) -> dict[str, str] | None:
     if len(answer.attempts) > 1:
         each = ", ".join(score(one.outcome.hard) for one in answer.attempts)
         words += f" {score(answer.outcome.hard)} (attempts: {each}; shown: {answer.shown})"
+    if snapshot.outside_labels(row, answer):
+        words += ", not a label"
     return {
         "text": shorten(tagged_or_all(answer.text), LONGEST),
         "state": state,
