@@ -89,10 +89,11 @@ def test_an_answer_outside_the_labels_is_marked(labelled: Path, tmp_path: Path) 
     kept.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     with client(tmp_path / "outputs") as asking:
         page = parsed(asking.get("/runs/folder/p/tasks?split=selection").text)
+    shown_rows = ((r.find("th"), r.find("td[@data-title='Seed']")) for r in page.iter("tr"))
     cells = {
-        text_of(row.find("th")): text_of(row.find("td[@data-title='Seed']"))
-        for row in page.iter("tr")
-        if row.find("td[@data-title='Seed']") is not None
+        text_of(task): text_of(answer)
+        for task, answer in shown_rows
+        if task is not None and answer is not None
     }
     assert cells[wrong[0]["id"]] == "failed, not a label no idea"
     assert cells[wrong[1]["id"]] == f"failed {others}."

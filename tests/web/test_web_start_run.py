@@ -21,8 +21,8 @@ from skillopt_cli.runlog.text.format import duration
 from skillopt_cli.web import launcher as launching
 from skillopt_cli.web import start_run
 from skillopt_cli.web.form import OWN_FIELDS, Given
+from skillopt_cli.web.form_check import MOST_MISTAKES
 from skillopt_cli.web.security import Access
-from skillopt_cli.web.start_run import MOST_MISTAKES
 from skillopt_cli.web.token import VARIABLE
 
 RUN_ID = "from-a-form"
