@@ -36,6 +36,7 @@ EVERY = (
 LABELS = [f"a long name of label {i}" for i in range(18)]
 LONG = ("", "/steps/40", "/tasks", "/tasks?split=train&page=2", "/attempts?task=t1", "/spend")
 SITE = ("/", "/?q=nothing+has+this", "/sweeps", "/new", "/new?benchmark=own+file", "/nowhere")
+SITE += ("/new?run=searchqa/finished",)
 COMPARED = "/compare?run=searchqa/finished&run=searchqa/other"
 
 
@@ -72,6 +73,11 @@ def address(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     home = tmp_path_factory.mktemp("states") / "outputs" / "searchqa"
     shutil.copytree(trained / "searchqa" / "a", home / "finished")
     shutil.copytree(trained / "searchqa" / "b", home / "other")
+    folder = home / "finished/best_skill"
+    (folder / "scripts").mkdir(parents=True)
+    shutil.copy(folder.with_suffix(".md"), folder / "SKILL.md")
+    (folder / "logo.png").write_bytes(b"\x89PNG\0\xff")
+    (folder / f"scripts/{'a_long_name_' * 12}.py").write_text("print()\n", encoding="utf-8")
     known = states()
     for state in (*RUNNING, *STILL):
         log(home / state, known[state])
