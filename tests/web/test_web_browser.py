@@ -152,7 +152,7 @@ def test_runs_are_ticked_and_compared_by_keyboard(tab: Callable[..., Tab], addre
     page.wait_for_url("**/compare?**")
     # The list needs no log, so that both may still be read.
     page.get_by_role("heading", level=1, name="2 runs side by side").wait_for()
-    assert page.get_by_role("img", name="Score curves of 2 runs").is_visible()
+    page.get_by_role("img", name="Score curves of 2 runs").wait_for()
 
 
 @pytest.mark.slow
