@@ -10,7 +10,7 @@ from typing import Any
 
 from skillopt_cli.charts.score_curve import MARK_WORDS, MarkKind, course, curve_words, scored
 from skillopt_cli.core.statistics import interval
-from skillopt_cli.runlog.text.format import one_line, score
+from skillopt_cli.runlog.text.format import count, one_line, score
 from skillopt_cli.runlog.view import RunView
 
 Option = dict[str, Any]
@@ -103,7 +103,7 @@ def overlaid_chart(runs: Sequence[tuple[str, RunView]]) -> Chart:
         for colour in [f"--series-{i % COLOURS + 1}"]
     ]
     words = "; ".join(f"{one_line(label)}: {curve_words(view)}" for label, view in runs)
-    return Chart(f"Score curves of {len(lines)} runs. {words}", json.dumps(option))
+    return Chart(f"Score curves of {count(len(lines), 'run')}. {words}", json.dumps(option))
 
 
 def _heights(line: Iterable[Option | None]) -> Iterator[float]:

@@ -30,7 +30,7 @@ from skillopt_cli.runlog.expectation import expected_best, measured_in_full
 from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.runlog.summary import summarise
 from skillopt_cli.runlog.text.run_list import Row, run_row, summary_row, unreadable_row
-from skillopt_cli.runlog.text.unfinished import can_resume
+from skillopt_cli.runlog.text.unfinished import can_resume, capped
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import EVENTS
 from skillopt_cli.store.lock import lock_holder
@@ -81,8 +81,10 @@ class RunSnapshot:
 
     @property
     def resumable(self) -> bool:
-        """Whether a process may be started that continues the run."""
-        return self.whole and not self.at_work and can_resume(self.view)
+        """Whether a process may be started that continues the run with the settings it has."""
+        # Without a higher cap it would end again at once.
+        possible = can_resume(self.view) and not capped(self.view)
+        return self.whole and not self.at_work and possible
 
     @property
     def open_word(self) -> str:

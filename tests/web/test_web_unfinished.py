@@ -54,7 +54,7 @@ def test_the_state_and_the_way_on_come_before_everything_else(tmp_path: Path, en
     facts = [*opening(), *accepted_step(1), *proposing(2)[:6], *([fact] if fact else [])]
     outputs = outputs_with(tmp_path, facts)
     with client(outputs) as asking:
-        page = asking.get(RUN).text
+        page, steer = (asking.get(f"{RUN}{tab}").text for tab in ("", "/steer"))
     found = parsed(page)
     status = text_of(found.find(".//p[@id='part-status']"))
     title = TITLES.get(ending, "Interrupted")
@@ -66,7 +66,8 @@ def test_the_state_and_the_way_on_come_before_everything_else(tmp_path: Path, en
     folder = outputs / "searchqa/broken off"
     assert shlex.split(command) == ["skillopt", "resume", str(folder), *cap]
     # Without a higher cap it would end again at once.
-    assert ("Resume the run" in page) == (ending != "budget")
+    for shown in (page, steer):
+        assert ("Resume the run" in shown) == (ending != "budget")
     assert "Verdict" not in page and "progress" not in page
     if fact:
         assert f"Cause: {fact.message}." in page and f"{fact.error}:" not in page

@@ -33,7 +33,6 @@ from skillopt_cli.runlog.text.limits import cap_words, pace_place, slowed, speed
 from skillopt_cli.runlog.text.remaining import run_left
 from skillopt_cli.runlog.text.spend import money_words, spend_words
 from skillopt_cli.runlog.text.unfinished import (
-    capped,
     resume_command,
     unfinished_words,
     unrecorded_words,
@@ -91,7 +90,7 @@ def overview(
         sentence=(unfinished := snapshot.whole and unfinished_words(view)) or _sentence(snapshot),
         unfinished=unfinished,
         command=resume_command(view, str(snapshot.folder.absolute())) if snapshot.whole else "",
-        resumable=snapshot.resumable and not capped(view),
+        resumable=snapshot.resumable,
         metric=metric_label(view),
         summary=snapshot.summary,
         steps=[step_document(step) for step in steps.rows],
