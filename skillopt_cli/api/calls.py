@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -103,17 +104,49 @@ def blocking(call: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """The call that waits for the result of an async one, under its name without `_async`.
 
     Inside a running event loop, such as a notebook's, which cannot be entered a second time, the
-    work is done in a thread of its own.
+    work is done in a thread of its own. Ctrl-C ends the work in both.
+
+    Raises:
+        KeyboardInterrupt: of the call it makes, with how to take the run up as its text.
     """
 
     @wraps(call)
     def waiting(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
+        work = call(*args, **kwargs)
+        run: Callable[[Coroutine[Any, Any, T]], T] = asyncio.run
+        with suppress(RuntimeError):
             asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(call(*args, **kwargs))
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(lambda: asyncio.run(call(*args, **kwargs))).result()
+            run = _run_in_thread
+        try:
+            return run(work)
+        except KeyboardInterrupt as stopped:
+            # The cancellation that it stands for has the text.
+            raise KeyboardInterrupt(*getattr(stopped.__context__, "args", ())) from None
 
     waiting.__name__ = waiting.__qualname__ = call.__name__.removesuffix("_async")
     return waiting
+
+
+def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
+    """Run the work in an event loop of a thread of its own, and wait for it.
+
+    Raises:
+        KeyboardInterrupt: the wait was interrupted; the work was cancelled, and has ended.
+    """
+    cancel: Future[Callable[[], object]] = Future()
+
+    async def cancellable() -> T:
+        task = asyncio.ensure_future(work)
+        cancel.set_result(partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel))
+        return await task
+
+    with ThreadPoolExecutor(1) as thread:
+        result = thread.submit(asyncio.run, cancellable())
+        try:
+            return result.result()
+        except KeyboardInterrupt:
+            cancel.result()()
+            try:
+                return result.result()
+            except asyncio.CancelledError:
+                raise KeyboardInterrupt from None

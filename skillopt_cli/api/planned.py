@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,13 +35,8 @@ async def measure_plan(
         keep_pruned(folder, plan, pruned.skill)
         return
     if not plan.scored:
-        rows: list[AnswerRow] = []
-        answering = partial(answered, rows=rows)
-        try:
-            await execute(folder, planned(request, plan), answering, on_event)
-        finally:
-            if plan.out and rows:
-                replace_bytes(Path(plan.out), csv_of_answers(rows))
+        answering = partial(answered, plan=plan, rows=[])
+        await execute(folder, planned(request, plan), answering, on_event)
         return
     work = partial(compared, plan=plan)
     write_evaluation(folder, await execute(folder, planned(request, plan), work, on_event))
@@ -62,21 +57,33 @@ def planned(request: RunRequest, plan: EvalPlan) -> RunRequest:
     )
 
 
-async def answered(session: Session, rows: list[AnswerRow]) -> None:
-    """Answer all tasks with the skill of a session.
+async def answered(session: Session, plan: EvalPlan, rows: list[AnswerRow]) -> None:
+    """Answer all tasks with the skill of a session, and write the table of answers.
 
     Args:
-        rows: gets a row for each task, as `answers.jsonl` does, where any was attempted.
+        rows: gets a row for each task, as the table has them, where any was attempted.
     """
     run = session.run
     prompts = {task.id: run.hide(run.benchmark.brief(task).prompt) for task in run.tasks("all")}
 
     def keep(made: Mapping[str, Attempt]) -> None:
-        rows[:] = answer_rows(prompts, made)
-        lines = (json.dumps(row, ensure_ascii=False) for row in rows)
+        found = list(answer_rows(prompts, made))
+        lines = (json.dumps(row, ensure_ascii=False) for row in found)
         run.keep(ANSWERS, "".join(f"{line}\n" for line in lines))
+        write_answers(found, plan)
+        rows[:] = found
 
     await answer_session(session, keep)
+
+
+def write_answers(rows: Sequence[AnswerRow], plan: EvalPlan) -> None:
+    """Write the table of answers to the file of the plan, if it has one.
+
+    Raises:
+        DataError: the disk is full or the folder not writable.
+    """
+    if plan.out:
+        replace_bytes(Path(plan.out), csv_of_answers(rows))
 
 
 async def compared(session: Session, plan: EvalPlan) -> dict[str, Any]:

@@ -56,23 +56,24 @@ def answer(
 
 
 def run_answer(folder: Path, request: RunRequest, plan: EvalPlan, *, json: bool) -> None:
-    """Answer the tasks in a run folder and write the table, also where the run ends early."""
+    """Answer the tasks in a run folder and show the table, also where the run ends early."""
     (arm,) = plan.arms
     warn_of_long_skills(request, {f"the skill {arm.given}": arm.skill})
     rows: list[AnswerRow] = []
+    work = partial(answered, plan=plan, rows=rows)
     try:
-        execute(folder, planned(request, plan), partial(answered, rows=rows), as_json=False)
+        execute(folder, planned(request, plan), work, as_json=False)
     finally:
         if rows:
-            write_answers(rows, plan, json=json)
+            show_answers(rows, plan, json=json)
     given = sum(row["answer"] is not None for row in rows)
     typer.echo(f"answered {given} of {count(len(rows), 'task')}; details: {folder}", err=True)
 
 
-def write_answers(rows: Sequence[AnswerRow], plan: EvalPlan, *, json: bool) -> None:
-    """Write the table of answers to the file of the plan, or to stdout."""
+def show_answers(rows: Sequence[AnswerRow], plan: EvalPlan, *, json: bool) -> None:
+    """Print the table of answers, or the name of the file that holds it."""
     if plan.out:
-        put(Path(shown_path(Path(plan.out))), csv_of_answers(rows))
+        typer.echo(f"wrote {shown_path(Path(plan.out))}", err=True)
     if json:
         show_json({"answers": rows})
     elif not plan.out:

@@ -11,8 +11,8 @@ from typing import Any
 
 import typer
 
-from skillopt_cli.api.planned import compared, planned
-from skillopt_cli.cli.answer import run_answer, write_answers
+from skillopt_cli.api.planned import compared, planned, write_answers
+from skillopt_cli.cli.answer import run_answer, show_answers
 from skillopt_cli.cli.execute import execute, nothing_to_do, warn_of_long_skills
 from skillopt_cli.cli.output import show, show_json
 from skillopt_cli.cli.prune import run_prune, show_prune
@@ -70,7 +70,9 @@ def resume_evaluation(folder: Path, request: RunRequest, plan: EvalPlan, *, json
     elif plan.pruned:
         run_prune(folder, request, plan, json=json)
     elif not plan.scored and finished:
-        write_answers(read_answers(folder), plan, json=json)
+        rows = read_answers(folder)
+        write_answers(rows, plan)
+        show_answers(rows, plan, json=json)
     elif not plan.scored:
         run_answer(folder, request, plan, json=json)
     elif finished:

@@ -61,6 +61,9 @@ class OpenRun:
             async with self._listening():
                 return await task
         except asyncio.CancelledError:
+            # It may have come before the work was awaited, which then is still going on.
+            task.cancel()
+            await asyncio.wait([task])
             caller = asyncio.current_task()
             if caller is not None and caller.cancelling():
                 raise
@@ -100,6 +103,7 @@ def open_run(
     Raises:
         SkillOptError: as the block and `open_session` do, without any key in its message. A bug
             becomes one too: its traceback is kept in the run folder.
+        CancelledError: the caller's task was cancelled; its text is how to take the run up.
     """
     secrets = known_secrets(request.environment, request.config)
     try:
@@ -118,6 +122,10 @@ def open_run(
                     trackers.close(run.summary, session.run.emit, notify)
     except Interrupted as error:
         raise Interrupted(error.message, _restart_hint(folder, request)) from None
+    # Of the task that awaits the run, as by Ctrl-C in Python: it stays one, and names the way on.
+    except asyncio.CancelledError:
+        hint = _restart_hint(folder, request)
+        raise asyncio.CancelledError(f"stopped by the user: {hint}") from None
     except SkillOptError as error:
         error.message, error.hint = secrets.hide(error.message), secrets.hide(error.hint)
         raise
