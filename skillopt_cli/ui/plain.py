@@ -183,20 +183,18 @@ def _stage_lines(view: RunView, event: ev.StageStarted) -> Lines:
         return (f"{'Baseline' if view.total_steps else 'Measure'}: {amount}",)
     words = {
         "rollout": f"Rollout: {amount}",
-        "verify": f"Verify: {_verified_now(view, event)}{amount}",
-        "check": f"Check: round {round_of(view, event)}, {amount}",
+        "verify": f"Verify {round_of(view, event)}: {_verified_now(view, event)}, {amount}",
+        "check": f"Check {round_of(view, event)}: {amount}",
     }.get(event.stage)
     return (f"{_tag(view, event.step)} {words}",) if words else ()
 
 
 def _verified_now(view: RunView, event: ev.StageStarted) -> str:
-    """Which edits are tried on failed tasks, and how often the step began that."""
+    """Which edits are tried on failed tasks."""
     step = view.step_at(event.step)
     if step is not None and step.verifies_again:
-        tried = "what still fails, with the edits kept"
-    else:
-        tried = count(len(step.choices[-1].chosen), "edit") if step and step.choices else "edits"
-    return f"{tried}, round {round_of(view, event)}, "
+        return "what still fails, with the edits kept"
+    return count(len(step.choices[-1].chosen), "edit") if step and step.choices else "edits"
 
 
 def _skill(label: str) -> str:

@@ -57,7 +57,7 @@ def _stage_state(
     if not stage.attempts:
         return "", Text(f"{count(stage.calls, 'call')}, {stage.workers} at once", style="dim")
     if stage.open_ended:
-        # A bar would run back with each round.
+        # A bar would run back whenever the stage begins again.
         done, begun = stage.so_far
         return "", Text(f"{done} of {count(begun, 'attempt')}")
     total = max(1, stage.total)

@@ -147,12 +147,12 @@ def test_each_round_of_verification_and_check_has_a_line() -> None:
     ]
     lines = [line for line in written(facts).splitlines() if "..." in line][1:]
     assert [line.removeprefix("[Step 1/3] ") for line in lines] == [
-        "Verify: 3 edits, round 1, 6 items, 4 workers...",
-        "Verify: 3 edits, round 2, 6 items, 4 workers...",
-        "Verify: what still fails, with the edits kept, round 3, 6 items, 4 workers...",
-        "Verify: 1 edit, round 4, 6 items, 4 workers...",
-        "Check: round 1, 1 item, 1 worker...",
-        "Check: round 2, 2 items, 1 worker...",
+        "Verify 1: 3 edits, 6 items, 4 workers...",
+        "Verify 2: 3 edits, 6 items, 4 workers...",
+        "Verify 3: what still fails, with the edits kept, 6 items, 4 workers...",
+        "Verify 4: 1 edit, 6 items, 4 workers...",
+        "Check 1: 1 item, 1 worker...",
+        "Check 2: 2 items, 1 worker...",
     ]
 
 

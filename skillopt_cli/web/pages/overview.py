@@ -199,8 +199,8 @@ def _stages(view: RunView) -> Iterator[dict[str, Any]]:
         done, total = stage.so_far
         yield {
             "title": plain_words(stage.stage)
-            + (f" ({stage.label})" if stage.label else "")
-            + (f", round {stage.round}" if stage.round else ""),
+            + (f" {stage.round}" if stage.round else "")
+            + (f" ({stage.label})" if stage.label else ""),
             "done": done if stage.attempts else None,
             "total": total,
             "bar": not stage.open_ended,
