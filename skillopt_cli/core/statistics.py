@@ -96,14 +96,18 @@ def least_gain(n: int) -> float | None:
     return _smallest(1.0, lambda gain: sum(binomial(n, gain, needed)))
 
 
-def luck_words(n: int) -> str:
-    """The smallest differences that scores over `n` tasks can show, and can be trusted in."""
-    luck = (
-        f"differences below {CLEAR_WINS / n:.2f} can be luck"
+def resolution_words(n: int, what: str = "difference") -> str:
+    """The smallest differences that scores over `n` tasks can show, and can be trusted in.
+
+    Args:
+        what: the kind of difference, in the singular.
+    """
+    chance = (
+        f"{what}s below {CLEAR_WINS / n:.2f} can be chance"
         if n > CLEAR_WINS
-        else "any difference may be luck"
+        else f"any {what} may be chance"
     )
-    return f"scores move in steps of {1 / n:.2f}, and {luck}"
+    return f"scores move in steps of {1 / n:.2f}, and {chance}"
 
 
 def _smallest(most: float, power: Callable[[float], float]) -> float | None:

@@ -23,7 +23,7 @@ from starlette.responses import HTMLResponse, Response
 from skillopt_cli import __version__
 from skillopt_cli.reports.run.html import drawing
 from skillopt_cli.runlog.text.action import action_words
-from skillopt_cli.runlog.text.edit import edit_words
+from skillopt_cli.runlog.text.edit import edit_words, ground_words
 from skillopt_cli.runlog.text.epoch import guidance_fate, guidance_outcome
 from skillopt_cli.runlog.text.format import count, duration, one_line, plain_words, score
 from skillopt_cli.web.paths import Outputs, RunName
@@ -125,6 +125,7 @@ def _templates() -> Environment:
         "guidance_fate": guidance_fate,
         "guidance_outcome": guidance_outcome,
         "edit_words": lambda edit: edit_words(edit, 200),
+        "ground_words": ground_words,
         "exact": exact,
         "moment": moment,
         "count_of": count_of,

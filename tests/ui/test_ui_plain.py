@@ -424,8 +424,8 @@ def test_the_last_lines_name_the_score_where_it_is_not_the_hard_one(
     ("n", "note"),
     [
         (0, None),
-        (1, "1 selection task: scores move in steps of 1.00, and any difference may be luck"),
-        (8, "8 selection tasks: scores move in steps of 0.12, and differences below 0.62"),
+        (1, "1 selection task: scores move in steps of 1.00, and any accepted gain may be chance"),
+        (8, "8 selection tasks: scores move in steps of 0.12, and accepted gains below 0.62"),
         (19, "19 selection tasks: "),
         (20, None),
     ],

@@ -31,7 +31,7 @@ from skillopt_cli.benchmarks.kit.reference_checks import (
 )
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.score import Score
-from skillopt_cli.core.statistics import SMALL, luck_words
+from skillopt_cli.core.statistics import SMALL, resolution_words
 from skillopt_cli.core.task import SPLITS, Attempt, Split, Task
 from skillopt_cli.ports import Benchmark, Executor, Interactive, Judged
 
@@ -302,7 +302,7 @@ def _sizes(tasks: Mapping[Split, Sequence[Task]]) -> Iterator[Finding]:
         elif n < SMALL:
             yield Finding(
                 "warning",
-                f"the {split} split has {_tasks(n)}: {luck_words(n)}",
+                f"the {split} split has {_tasks(n)}: {resolution_words(n)}",
                 f"use {SMALL} tasks or more",
             )
     if not tasks["train"]:

@@ -127,7 +127,10 @@ async def select_by_support(
     ranked = list(_in_turn(rules, examples))
     kept = ranked[:budget]
     over = tuple(e for e in merged.edits if e in ranked and e not in kept)
-    full = f"a skill gets at most {MOST_EXAMPLES} worked examples"
+    full = (
+        f"a skill gets at most {MOST_EXAMPLES} worked examples: first those of other kinds of"
+        " answers, then those with more support"
+    )
     crowded = tuple(EditOutcome(e, "not_selected", full) for e in found if e not in examples)
     return replace(
         merged,

@@ -16,7 +16,7 @@ from skillopt_cli.core.verification import trials_by_edit
 from skillopt_cli.reports.diff.lines import lines_of, matched
 from skillopt_cli.reports.diff.named_skill import NamedSkill
 from skillopt_cli.reports.diff.skill_file import SkillFile
-from skillopt_cli.runlog.text.edit import edit_words, trial_words
+from skillopt_cli.runlog.text.edit import edit_words, ground_words, trial_words
 from skillopt_cli.safe_files import read_regular
 
 _EDIT_LIMIT = 72
@@ -53,7 +53,7 @@ class Cause:
         if not self.edits:
             return (f"{self.place}: {self.what}" if self.what else self.place,)
         return tuple(
-            f"{self.place}: {edit_words(e, _EDIT_LIMIT)} [{e.source}, support {e.support}]"
+            f"{self.place}: {edit_words(e, _EDIT_LIMIT)} [{ground_words(e)}]"
             + (f", it {trial_words(trial, None)}" if (trial := self.trial_of(e)) else "")
             for e in self.edits
         )

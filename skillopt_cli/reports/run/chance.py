@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skillopt_cli.core.run_verdict import RunVerdict
-from skillopt_cli.core.statistics import CHANGED, luck_words
+from skillopt_cli.core.statistics import CHANGED, resolution_words
 from skillopt_cli.reports.page import Block, Rows
 from skillopt_cli.runlog.expectation import expected_best
 from skillopt_cli.runlog.text.format import count, score
 from skillopt_cli.runlog.text.verdict import chance_words
 from skillopt_cli.runlog.view import RunView
 
+_CONFIRMED = "more selection tasks, or the verdict on test tasks, can confirm them"
 _TITLES = ("what chance may explain", "measured on", "how much")
 
 
@@ -31,7 +32,8 @@ def chance_blocks(view: RunView) -> Iterator[Block]:
             f" {score(view.standing.best)} there, about {score(expected.value)} on fresh tasks",
         ))
     if n and any(step.gate for step in view.steps):
-        rows.append(("the val score of one step", measured, luck_words(n)))
+        words = f"{resolution_words(n, 'accepted gain')}; {_CONFIRMED}"
+        rows.append(("the val score of one step", measured, words))
     if rows:
         yield Rows(_TITLES, rows)
 

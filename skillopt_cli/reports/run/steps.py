@@ -10,7 +10,7 @@ from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.reports.page import Block, Heading, Line, Quote
 from skillopt_cli.runlog.parts import EpochView, StepView
 from skillopt_cli.runlog.text.action import action_words
-from skillopt_cli.runlog.text.edit import edit_words, trial_tasks, trial_words
+from skillopt_cli.runlog.text.edit import edit_words, ground_words, trial_tasks, trial_words
 from skillopt_cli.runlog.text.epoch import compared_words, slow_words
 from skillopt_cli.runlog.text.format import UNKNOWN, count, cut_rate, one_line, out_of, score
 from skillopt_cli.runlog.text.gate import early_words, gate_line
@@ -157,7 +157,7 @@ def _cost(step: StepView, extent: str) -> Iterator[Block]:
 
 def _outcome(step: StepView, outcome: EditOutcome) -> str:
     reason = f" ({one_line(outcome.reason)})" if outcome.reason else ""
-    ground = f" [{outcome.edit.source}, support {outcome.edit.support}]"
+    ground = f" [{ground_words(outcome.edit)}]"
     if outcome.trial is not None and outcome.state == "unverified":
         # Its reason has the numbers.
         ground += f", tried: {trial_tasks(outcome.trial) or 'no task'}"

@@ -32,6 +32,11 @@ def edit_words(edit: Edit, limit: int = 60) -> str:
     return f"{verb} {target if edit.op == 'delete' else content}{place}"
 
 
+def ground_words(edit: Edit) -> str:
+    """What an edit rests on: `failure, supported by 5 attempts`."""
+    return f"{edit.source}, supported by {count(edit.support, 'attempt')}"
+
+
 def trial_words(trial: Trial, checked: int | None) -> str:
     """What the trial of an edit showed: how many tasks it solved and broke, and which.
 

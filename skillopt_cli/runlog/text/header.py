@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from skillopt_cli.core.companion_files import EDITABLE_WORDS, SKILL_FILE
 from skillopt_cli.core.events import RunStarted
 from skillopt_cli.core.formatting import count
-from skillopt_cli.core.statistics import SMALL, luck_words
+from skillopt_cli.core.statistics import SMALL, resolution_words
 from skillopt_cli.plugins import OWN_TASKS, SIMULATED
 from skillopt_cli.runlog.text.format import one_line
 
@@ -52,7 +52,7 @@ def start_notes(run: RunStarted) -> Iterator[str]:
             f"{count(n, 'file')} beside {SKILL_FILE} {'is' if n == 1 else 'are'} read-only;"
             f" {EDITABLE_WORDS}"
         )
-    if note := luck_note(run):
+    if note := resolution_note(run):
         yield note
 
 
@@ -72,7 +72,7 @@ def simulated_note(run: RunStarted) -> str:
     return f"the simulated model only plays at being one: on own tasks its {whole} show nothing"
 
 
-def luck_note(run: RunStarted) -> str:
+def resolution_note(run: RunStarted) -> str:
     """What a small selection split can resolve, and where to read more; empty for a larger one."""
     n = run.n_selection
     if not run.total_steps or not 0 < n < SMALL:
@@ -83,4 +83,4 @@ def luck_note(run: RunStarted) -> str:
         if own
         else f"`skillopt data check {one_line(run.benchmark)}`"
     )
-    return f"{count(n, 'selection task')}: {luck_words(n)}; see {named}"
+    return f"{count(n, 'selection task')}: {resolution_words(n, 'accepted gain')}; see {named}"

@@ -112,12 +112,12 @@ async def test_small_splits_are_told_what_they_can_resolve(tmp_path: Path) -> No
     selection, test = await findings(tmp_path, records)
     assert selection.what == (
         "the selection split has 10 tasks: scores move in steps of 0.10, "
-        "and differences below 0.50 can be luck"
+        "and differences below 0.50 can be chance"
     )
     assert test.what.startswith("the test split has 10 tasks")
     (tmp_path / "tiny").mkdir()
     tiny, _ = await findings(tmp_path / "tiny", records[:9])
-    assert tiny.what.endswith("any difference may be luck")
+    assert tiny.what.endswith("any difference may be chance")
 
 
 async def test_missing_kinds_are_mentioned(tmp_path: Path) -> None:
