@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from skillopt_cli.benchmarks.kit.data_check import check_data
 from skillopt_cli.compose.benchmark import open_benchmark, splits_in_use
@@ -16,7 +17,12 @@ from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.executors import passing_executor
 from skillopt_cli.compose.privilege import Privilege, privilege_lines
 from skillopt_cli.compose.prompts import run_prompts
-from skillopt_cli.compose.seed_skill import seed_skill
+from skillopt_cli.compose.seed_skill import (
+    check_loadable,
+    files_left_out,
+    seed_skill,
+    skill_notices,
+)
 from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.compose.trust import agree, refusal, required, unapproved
 from skillopt_cli.config import RunConfig
@@ -152,7 +158,10 @@ async def _of_tasks(
         started: whether programs may be started.
     """
     if not config.env.name:
-        return [warning("data", "no benchmark is named", "skillopt doctor searchqa")]
+        found = [warning("data", "no benchmark is named", "skillopt doctor searchqa")]
+        if config.env.skill_init:
+            found += await run_check("seed skill", partial(check_seed, config, ""))
+        return found
     opened: list[Benchmark] = []
 
     def load() -> list[Check]:
@@ -168,7 +177,7 @@ async def _of_tasks(
         # Whatever keeps a run from its tasks is a fault of the data as well.
         if not exit_code(faults):
             found += await run_check("tasks used", partial(check_use, config, benchmark))
-        found += await run_check("seed skill", partial(check_texts, config, benchmark))
+        found += await run_check("seed skill", partial(check_texts, config, benchmark.seed_skill))
     return found
 
 
@@ -232,14 +241,31 @@ def check_use(config: RunConfig, benchmark: Benchmark) -> Iterator[Check]:
     yield passed("tasks used", sizes)
 
 
-def check_texts(config: RunConfig, benchmark: Benchmark) -> Iterator[Check]:
-    """Seed skill and prompts can be read.
+def check_texts(config: RunConfig, shipped: str) -> Iterator[Check]:
+    """Prompts and seed skill can be read, as `check_seed` looks at it.
+
+    Args:
+        shipped: the benchmark's own seed skill.
 
     Raises:
         SkillOptError: one cannot.
     """
     run_prompts(config)
-    seed = seed_skill(config.env, benchmark.seed_skill)
+    yield from check_seed(config, shipped)
+
+
+def check_seed(config: RunConfig, shipped: str) -> Iterator[Check]:
+    """The seed skill can be read, and the target can load it; what a run notes about its text.
+
+    Raises:
+        SkillOptError: it cannot be read, or the target would not load it.
+    """
+    seed = seed_skill(config.env, shipped)
+    # A role that cannot be played has a row of its own.
+    if (target := playing(config, "target")) is not None:
+        check_loadable((seed,), target)
     source = config.env.skill_init or ("empty" if config.env.from_scratch else "the benchmark's")
     beside = f" and {count(len(seed.folder.files), 'file')} beside it" if seed.folder else ""
     yield passed("seed skill", f"{source}, {len(seed.text)} characters{beside}")
+    for notice in (*skill_notices((seed,)), *files_left_out(seed, Path(config.env.skill_init))):
+        yield warning("seed skill", notice.reason, "correct the skill, or train it as it is")

@@ -195,6 +195,15 @@ def test_a_seed_skill_that_is_not_there() -> None:
     assert not bad(doctor("searchqa", *TINY, "--skill-init", "gone.md"))
 
 
+def test_what_a_run_notes_about_its_seed_skill_is_a_warning() -> None:
+    Path("mine").mkdir()
+    Path("mine/notes.md").write_text("Notes.\n", encoding="utf-8")
+    Path("mine/SKILL.md").write_text("# Mine\n\nSee notes.md.\n", encoding="utf-8")
+    rows = doctor("searchqa", *TINY, "--skill-init", "mine/SKILL.md")
+    (row,) = [r for r in rows if (r["name"], r["state"]) == ("seed skill", "warning")]
+    assert row["what"].startswith("`notes.md` beside mine/SKILL.md is left out")
+
+
 def test_a_backend_that_does_not_exist() -> None:
     row = only(doctor("searchqa", *TINY, "--target-backend", "simulate", code=2))
     assert row["name"] == "target"

@@ -93,6 +93,17 @@ def test_what_a_host_would_not_load_is_refused_before_any_call(backend: str, com
     assert "1,500 characters" in ended.error and "1,024" in ended.error
 
 
+@pytest.mark.parametrize("benchmark", [("searchqa", *SMALLEST), ()], ids=["named", "none"])
+def test_a_check_of_the_setup_names_it_as_a_training_does(benchmark: tuple[str, ...]) -> None:
+    flags = ("--target-backend", "codex_exec", "--target-model", "m", "--skill-init", written(LONG))
+    flags += ("--optimizer-backend", "simulated")
+    said = refused(3, "train", "searchqa", *SMALLEST, *flags, OPENAI_API_KEY="x").error
+    checks = skillopt("doctor", *benchmark, *flags, "--json", OPENAI_API_KEY="x").json["checks"]
+    (row,) = [check for check in checks if check["name"] == "seed skill"]
+    assert (row["state"], row["code"]) == ("failing", 3)
+    assert row["what"] in said
+
+
 def test_what_a_host_would_not_load_is_a_warning_of_the_lint() -> None:
     skill = written(LONG)
     ended = skillopt("eval", "searchqa", *TINY, "--skill", skill, "--lint")
