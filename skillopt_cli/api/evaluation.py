@@ -25,7 +25,9 @@ from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import TASK_SETS, TaskSet
 from skillopt_cli.engine.session import Session, evaluate_session
+from skillopt_cli.engine.verdict import against_majority
 from skillopt_cli.reports.diff.named_skill import skill_path
+from skillopt_cli.runlog.text.verdict import majority_entry
 
 Arms = str | Sequence[str] | Mapping[str, str | Path | None]
 
@@ -87,7 +89,7 @@ async def evaluate_async(
 
     async def measure(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)
-        return evaluation_document(session, measured, chosen, str(skill or ""))
+        return await evaluation_document(session, measured, chosen, str(skill or ""))
 
     now = datetime.now().astimezone()
     with new_folder(request.config, run_id, now) as folder:
@@ -122,10 +124,10 @@ def known_split(name: str) -> TaskSet:
     return name
 
 
-def evaluation_document(
+async def evaluation_document(
     session: Session, measured: Measured, split: TaskSet, skill: str
 ) -> dict[str, Any]:
-    """The content of `eval_summary.json`: scores on the split, and by kind of task.
+    """The content of `eval_summary.json`: scores on the split, by kind, and of one answer to all.
 
     Args:
         skill: its name, as the user gave it.
@@ -133,6 +135,8 @@ def evaluation_document(
     kinds: dict[str, dict[str, Any]] = defaultdict(dict)
     for task in session.run.tasks(split):
         kinds[task.kind][task.id] = measured.marks[task.id]
+    constant = (await against_majority(session.run, split, {skill: measured.marks})).get(skill)
+    named = "the skill" if skill else "no skill"
     return {
         "skill": skill,
         "skill_digest": measured.skill.digest,
@@ -151,4 +155,5 @@ def evaluation_document(
             for kind, marks in sorted(kinds.items())
             if (part := Measured(measured.skill, marks))
         },
+        **({"majority_baseline": majority_entry(constant, split, named)} if constant else {}),
     }

@@ -17,6 +17,7 @@ from skillopt_cli.core.run_verdict import VerdictRule
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Attempt
 from skillopt_cli.engine.session import Session, answer_session, compare_session, prune_session
+from skillopt_cli.engine.verdict import against_majority
 from skillopt_cli.reports.arms import arms_document, task_rows
 from skillopt_cli.reports.export.answers import AnswerRow, answer_rows, csv_of_answers
 from skillopt_cli.reports.task_lint import lint_document
@@ -90,6 +91,9 @@ async def compared(session: Session, plan: EvalPlan) -> dict[str, Any]:
     """Measure the arms of a plan; the content of `eval_summary.json`."""
     run = session.run
     results = await compare_session(session, plan.skills, plan.split, plan.repeats)
+    marks = {name: found.averaged.marks for name, found in results.items()}
+    rule = VerdictRule(run.metric, run.rule.min_coverage)
+    majority = await against_majority(run, plan.split, marks)
     run.keep("tasks.jsonl", "".join(task_rows(results, run.tasks(plan.split))))
     return {
         "benchmark": run.benchmark.name,
@@ -99,7 +103,7 @@ async def compared(session: Session, plan: EvalPlan) -> dict[str, Any]:
         "split": plan.split,
         "repeats": plan.repeats,
         "given": {arm.name: arm.given for arm in plan.arms},
-        **arms_document(results, VerdictRule(run.metric, run.rule.min_coverage), plan.split),
+        **arms_document(results, rule, plan.split, majority),
         **({"lint": lint_document(run, results)} if plan.lint else {}),
     }
 

@@ -113,7 +113,7 @@ def evaluate(
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)
-        return evaluation_document(session, measured, chosen, skill or "")
+        return await evaluation_document(session, measured, chosen, skill or "")
 
     with new_folder(request.config, run_id, datetime.now().astimezone()) as folder:
         result, _ = execute(folder, request, work, as_json=False)
@@ -188,6 +188,8 @@ def _show(folder: Path, result: dict[str, Any], *, json: bool) -> None:
     )
     for kind, part in result["task_types"].items():
         typer.echo(f"  {kind}: hard {score(part['hard'])} (n={part['total']})")
+    for sentence in result.get("majority_baseline", {"sentences": ()})["sentences"]:
+        typer.echo(sentence)
     if warning := train_warning(result["split"]):
         typer.echo(warning)
     typer.echo(f"details: {folder}")

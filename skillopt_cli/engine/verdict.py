@@ -1,4 +1,4 @@
-"""The verdict at the end of a training, on the confirmation slice or the test split."""
+"""The verdict at the end of a training, and what label tasks prove against one answer to all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from skillopt_cli.benchmarks.kit.labels import (
+    Referenced,
     labels_of,
     majority_baseline,
     names_label,
@@ -16,7 +17,7 @@ from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictRule, VerdictSplit, run_verdict
 from skillopt_cli.core.score import Mark, Measured, Trajectory, mark
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import Attempt, Task
+from skillopt_cli.core.task import Attempt, Task, TaskSet
 from skillopt_cli.stages import Run, begin_tests, measure_test
 from skillopt_cli.stages.attempts import keep_results, rollout_key
 
@@ -59,6 +60,47 @@ async def _majority(
     """
     measured = run.confirmation or run.splits["test"]
     tasks = own_references(run.benchmark, {**run.splits, "test": measured})
+    found, made = await _one_answer(run, tasks, measured)
+    if found is None:
+        return None
+    # `gate-report --recompute` reads it, as it does the results of the skills.
+    keep_results(run, f"test/{_arm(run, 'majority')}", made)
+    marks = _marks(made)
+    unlabelled = _named_no_label(run, seed, measured, labels_of(tasks))
+    return replace(
+        found,
+        seed_answers=len(unlabelled),
+        seed_unlabelled=sum(unlabelled),
+        verdict=_verdict(run, marks, best) if best else None,
+    )
+
+
+async def against_majority(
+    run: Run, split: TaskSet, skills: Mapping[str, Mapping[str, Mark]]
+) -> dict[str, MajorityBaseline]:
+    """What one answer to all tasks of a split scores, with the verdict on each skill against it.
+
+    Args:
+        skills: marks on these tasks, by the name of the skill.
+
+    Returns:
+        Nothing where answers are no labels.
+    """
+    tasks = own_references(run.benchmark, run.splits)
+    found, made = await _one_answer(run, tasks, run.tasks(split))
+    if found is None:
+        return {}
+    constant, rule = _marks(made), VerdictRule(run.metric, run.rule.min_coverage)
+    return {
+        name: replace(found, verdict=run_verdict(constant, marks, split, rule))
+        for name, marks in skills.items()
+    }
+
+
+async def _one_answer(
+    run: Run, tasks: Sequence[Referenced], measured: Sequence[Task]
+) -> tuple[MajorityBaseline | None, Sequence[Trajectory]]:
+    """The majority baseline on these tasks, and its attempts at them."""
     scored: dict[str, list[Trajectory]] = {}
 
     async def score(task: Task, answer: str) -> float:
@@ -68,18 +110,11 @@ async def _majority(
         return run.metric(found)
 
     found = await majority_baseline(tasks, measured, score)
-    if found is None:
-        return None
-    # `gate-report --recompute` reads it, as it does the results of the skills.
-    keep_results(run, f"test/{_arm(run, 'majority')}", scored[found.answer])
-    marks = {one.task.id: mark(one.score) for one in scored[found.answer]}
-    unlabelled = _named_no_label(run, seed, measured, labels_of(tasks))
-    return replace(
-        found,
-        seed_answers=len(unlabelled),
-        seed_unlabelled=sum(unlabelled),
-        verdict=_verdict(run, marks, best) if best else None,
-    )
+    return found, scored[found.answer] if found else ()
+
+
+def _marks(made: Iterable[Trajectory]) -> dict[str, Mark]:
+    return {one.task.id: mark(one.score) for one in made}
 
 
 def _named_no_label(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.repeats import Repeated, compared
 from skillopt_cli.core.run_verdict import VerdictRule, run_verdict
 from skillopt_cli.core.score import Metric
@@ -14,19 +15,35 @@ from skillopt_cli.core.statistics import corrected, interval
 from skillopt_cli.core.task import Task, TaskSet
 from skillopt_cli.reports.page import Block, Line, Rows
 from skillopt_cli.runlog.text.format import UNKNOWN, change, one_line, out_of, score
-from skillopt_cli.runlog.text.verdict import verdict_sentence
+from skillopt_cli.runlog.text.verdict import majority_entry, verdict_sentence
 
 Document = dict[str, Any]
 PAIR_TITLES = ("pair", "gain", "95 % interval", "won", "lost", "tied", "p", "p (all pairs)")
 
 
-def arms_document(arms: Mapping[str, Repeated], rule: VerdictRule, split: TaskSet) -> Document:
-    """The arms, and every pair of them, as JSON; of two arms with the verdict on the second."""
+def arms_document(
+    arms: Mapping[str, Repeated],
+    rule: VerdictRule,
+    split: TaskSet,
+    majority: Mapping[str, MajorityBaseline],
+) -> Document:
+    """The arms, and every pair of them, as JSON; of two arms with the verdict on the second.
+
+    Args:
+        majority: by arm, what one answer to all tasks scores; empty where answers are no labels.
+    """
     metric = rule.metric
     found = _verdict(arms, rule, split) if len(arms) == 2 else None
+    entries = {
+        name: {"majority_baseline": majority_entry(constant, split, f"`{name}`")}
+        for name, constant in majority.items()
+    }
     return {
         "metric": metric.name,
-        "arms": [{"name": name, **_arm(found, metric)} for name, found in arms.items()],
+        "arms": [
+            {"name": name, **_arm(found, metric), **entries.get(name, {})}
+            for name, found in arms.items()
+        ],
         "pairs": [asdict(pair) for pair in compared(arms, metric)],
         **({"verdict": found} if found else {}),
     }
@@ -117,6 +134,9 @@ def arms_rows(document: Document) -> Iterator[Block]:
         yield Rows(PAIR_TITLES, [pair_row(pair) for pair in document["pairs"]])
     if "verdict" in document:
         yield Line(f"Verdict: {one_line(document['verdict']['sentence'])}", free=True)
+    for arm in document["arms"]:
+        for sentence in arm.get("majority_baseline", {"sentences": ()})["sentences"]:
+            yield Line(one_line(sentence), free=True)
     if warning := train_warning(document["split"]):
         yield Line(warning, "yellow", free=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -86,6 +87,34 @@ def test_a_verdict_on_labels_has_the_score_of_the_commonest_answer() -> None:
         assert "Majority baseline: always answering" in shown
     (told,) = skillopt("gate-report", "a", "--json").json["runs"]
     assert told["summary"]["majority_baseline"] == majority
+
+
+def test_an_evaluation_on_labels_is_compared_with_the_commonest_answer_as_a_training_is() -> None:
+    ended = skillopt("train", "t.jsonl", *TINY, "--run-id", "a")
+    assert ended.code == 0, ended.err
+    summary = json.loads(Path("outputs/folder/a/summary.json").read_text(encoding="utf-8"))
+    trained = summary["majority_baseline"]
+    found = skillopt("eval", "--skill", "a:best", "--json").json["majority_baseline"]
+    assert {key: found[key] for key in ("answer", "score", "n", "verdict")} == {
+        key: trained[key] for key in ("answer", "score", "n", "verdict")
+    }
+    (sentence,) = found["sentences"]
+    assert sentence == re.sub("the trained skill|the seed", "the skill", trained["sentences"][0])
+    assert sentence in skillopt("eval", "--skill", "a:best").out.splitlines()
+    alone = skillopt("eval", "t.jsonl", *TINY, "--from-scratch")
+    assert "Majority baseline: " in alone.out and ", no skill 0." in alone.out
+
+    arms = ("eval", "--skill", "a", "--arms", "seed,best", "--repeats", "2", "--split", "all")
+    compared = skillopt(*arms, "--json").json["arms"]
+    shown = skillopt(*arms).out
+    for arm in compared:
+        (sentence,) = arm["majority_baseline"]["sentences"]
+        assert f", `{arm['name']}` {arm['value']:.2f} (" in sentence and sentence in shown
+
+
+def test_an_evaluation_without_labels_has_no_majority_baseline() -> None:
+    found = skillopt("eval", "searchqa", *TINY, "--from-scratch", "--json").json
+    assert "majority_baseline" not in found
 
 
 def test_a_verdict_on_labels_follows_from_the_folder_alone_also_against_the_commonest_answer() -> (

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from skillopt_cli.core.majority_baseline import MajorityBaseline
-from skillopt_cli.core.run_verdict import RunVerdict
+from skillopt_cli.core.run_verdict import RunVerdict, VerdictSplit
 from skillopt_cli.core.statistics import CHANGED
 from skillopt_cli.runlog.text.format import change, count, pair, score, shorten
 
@@ -63,7 +63,7 @@ def verdict_sentence(verdict: RunVerdict, arms: Arms = TRAINED) -> str:
         return f"{started} reads the same as {seed_name}: there is nothing to compare."
     if verdict.identical:
         return "The best skill is the seed skill, unchanged: there is nothing to compare."
-    one = "task" if verdict.split == "all" else f"{verdict.split} task"
+    one = _task(verdict.split)
     if verdict.best is None:
         return (
             f"There is no verdict on {best_name}: none of {verdict.asked} {one}s has both scores."
@@ -114,6 +114,11 @@ def majority_document(
     return {**asdict(majority), "sentences": list(majority_lines(verdict, majority))}
 
 
+def majority_entry(majority: MajorityBaseline, split: VerdictSplit, skill: str) -> dict[str, Any]:
+    """The entry `majority_baseline` of an evaluation; `skill` is what its sentence calls it."""
+    return {**asdict(majority), "sentences": [majority_words(majority, split, skill)]}
+
+
 def majority_lines(
     verdict: RunVerdict | None, majority: MajorityBaseline | None
 ) -> tuple[str, ...]:
@@ -124,22 +129,36 @@ def majority_lines(
     """
     if verdict is None or majority is None:
         return ()
-    tasks = count(majority.n, f"{verdict.split} task")
+    skill = "the seed" if verdict.identical else "the trained skill"
+    constant = majority_words(majority, verdict.split, skill)
+    if not majority.seed_names_none:
+        return (constant,)
+    return (
+        constant,
+        f"The seed names no known label in {majority.seed_unlabelled} of"
+        f" {count(majority.seed_answers, 'answer')}, so a gain over it may come from the form of"
+        " the answers alone.",
+    )
+
+
+def majority_words(majority: MajorityBaseline, split: VerdictSplit, skill: str) -> str:
+    """The score of the commonest answer, and the gain of a skill on it.
+
+    Args:
+        skill: what the sentence calls it.
+    """
+    tasks = count(majority.n, _task(split))
     constant = (
         f"Majority baseline: {_constant(majority)} scores {score(majority.score)} on the {tasks}"
     )
     found = majority.verdict
     if found is not None and found.best is not None:
-        skill = "the seed" if verdict.identical else "the trained skill"
         constant += f", {skill} {score(found.best)} ({_gain_words(found)})"
-    if not majority.seed_names_none:
-        return (f"{constant}.",)
-    return (
-        f"{constant}.",
-        f"The seed names no known label in {majority.seed_unlabelled} of"
-        f" {count(majority.seed_answers, 'answer')}, so a gain over it may come from the form of"
-        " the answers alone.",
-    )
+    return f"{constant}."
+
+
+def _task(split: VerdictSplit) -> str:
+    return "task" if split == "all" else f"{split} task"
 
 
 def _why(verdict: RunVerdict) -> str:
