@@ -83,20 +83,21 @@ class SplitLedger:
 def split_ledger(folder: Path) -> SplitLedger:
     """The looks at the test tasks of a run, its own and those of the runs beside it.
 
-    A run that cannot be read is left out.
+    A run that cannot be read is left out. What a copied run folder repeats counts once.
     """
     folder = folder.resolve()
     # One target of several has its folder inside that of the evaluation.
     mine = folder.parent if target_folders(folder.parent) else folder
     asked = frozenset[_Task]().union(*(found.tasks for found in _found_in(folder)))
-    looks = [
-        look
-        for run in _folders(mine.parent)
-        for found in _found_in(run)
-        if not asked.isdisjoint(found.tasks)
-        for look in found.looks
-    ]
-    return SplitLedger(mine.name, tuple(sorted(looks, key=lambda look: look.time)))
+    looks: dict[SplitLook, SplitLook] = {}
+    for run in sorted(_folders(mine.parent), key=lambda run: run != mine):
+        for found in _found_in(run):
+            if not asked.isdisjoint(found.tasks):
+                for look in found.looks:
+                    # The log of a copied run folder has the looks of the run it is a copy of.
+                    looks.setdefault(replace(look, run=""), look)
+    ordered = sorted(looks.values(), key=lambda look: (look.time, look.run))
+    return SplitLedger(mine.name, tuple(ordered))
 
 
 _Task = tuple[str, str]

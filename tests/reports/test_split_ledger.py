@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -30,10 +31,13 @@ def run(
     facts: Iterable[RunEvent],
     tasks: Mapping[str, str] = TASKS,
     *,
-    start: float = 1_800_000_000.0,
+    start: float | None = None,
 ) -> Path:
     folder = home / name
-    folder.mkdir(parents=True)
+    home.mkdir(parents=True, exist_ok=True)
+    # No two runs began at the same moment.
+    start = start or 1_800_000_000.0 + 100 * len(list(home.iterdir()))
+    folder.mkdir()
     parts = ("config", "benchmark", "target", "optimizer", "seed_skill", "prompts")
     manifest = {**dict.fromkeys(parts, ""), "splits": {"test": dict(tasks)}}
     (folder / "config.yaml").touch()
@@ -239,3 +243,21 @@ def test_only_a_run_that_looked_itself_is_warned_of_the_looks(tmp_path: Path) ->
         line, *_ = ledger_blocks(split_ledger(folder), whole=False)
         assert isinstance(line, Line)
         assert line.style == style and "looked at 4 times, by 2 runs" in line.text
+
+
+def test_what_a_copied_folder_repeats_counts_once(tmp_path: Path) -> None:
+    first = run(tmp_path, "first", trained())
+    copy = shutil.copytree(first, tmp_path / "copy")
+    for folder in (first, copy):
+        assert split_ledger(folder).document["times"] == 2
+        assert split_ledger(folder).alone
+    # What the copy measures itself is a look of its own.
+    later = stamp([begun(done=2), measured("best", "c", 0.9)], start=1_800_009_000.0)
+    with (copy / "events.jsonl").open("a") as log:
+        log.writelines(f"{dump_fact(fact)}\n" for fact in later)
+    ledger = split_ledger(first)
+    assert told(ledger) == [
+        ("first", "train", "seed"),
+        ("first", "train", "best"),
+        ("copy", "resume", "best"),
+    ]
