@@ -42,11 +42,12 @@ def _value(words: str) -> int | None:
             part += number
             free = 10 if number >= 20 else 0
         elif word == "hundred":
-            if not 0 < part < 10:
+            # Up to "ninety-nine hundred"; whole tens are said as thousands.
+            if not 0 < part < 100 or part % 10 == 0:
                 return None
             part, free = part * 100, 100
         elif word in _THOUSANDS:
-            if not part or _THOUSANDS[word] >= last:
+            if not 0 < part < 1000 or _THOUSANDS[word] >= last:
                 return None
             last = _THOUSANDS[word]
             value, part, free = value + part * last, 0, 100
