@@ -25,6 +25,7 @@ from skillopt_cli.runlog.text.format import dollars
 
 FEW = 20
 """Selection tasks below which their number is worth a warning."""
+_VERIFYING = "; where few of many edits pass, verifying them takes more"
 
 
 def plan_notes(plan: PlannedRun) -> Iterator[str]:
@@ -39,9 +40,10 @@ def plan_notes(plan: PlannedRun) -> Iterator[str]:
     if plan.config.optimizer.prune:
         yield "Pruning counts the blocks of the seed skill, and one for each edit."
     if plan.likely is not None:
+        more = "" if plan.config.optimizer.verify == "off" else _VERIFYING
         yield (
             f"Likely between {plan.likely.low:,.0f} and {plan.likely.high:,.0f} calls: so many if"
-            " 90 % of the train tasks are solved, and if 10 % are."
+            f" 90 % of the train tasks are solved, and if 10 % are{more}."
         )
     yield from _attempt_notes(plan)
     for split in MEASURED:
@@ -83,7 +85,7 @@ def _shares(known: Assumptions) -> Iterator[str]:
     if known.trials is not None:
         yield f"verifying edits takes {known.trials:.1f} attempts per failed task"
     if known.passing is not None:
-        yield f"a round of edits solves {known.passing:.0%} of the failed tasks"
+        yield f"the edits of a round of analysis solve {known.passing:.0%} of the failed tasks"
     if known.tested is not None:
         yield f"{count(known.tested, 'text')} {'is' if known.tested == 1 else 'are'} tested"
     if known.blocks is not None:

@@ -29,10 +29,16 @@ def short_lines(plan: PlannedRun) -> Iterator[str]:
 
 
 def time_words(plan: PlannedRun) -> str:
-    """How long a training likely takes, and with what this was computed."""
-    workers = count(plan.config.run.workers, "worker")
-    took = duration(plan.forecast.total.seconds.point)
+    """How long a training likely takes, in which range, and with what this was computed."""
+    workers, seconds = count(plan.config.run.workers, "worker"), plan.forecast.total.seconds
+    took = duration(seconds.point)
+    if seconds.low < seconds.high:
+        took += f" ({_duration_range(seconds)})"
     return f"{took} with {workers} if {latency_words(plan)}"
+
+
+def _duration_range(seconds: Range) -> str:
+    return f"{duration(seconds.low)} to {duration(seconds.high)}"
 
 
 def plan_rows(plan: PlannedRun) -> list[tuple[str, str, str]]:
@@ -67,11 +73,7 @@ def plan_rows(plan: PlannedRun) -> list[tuple[str, str, str]]:
             f"{dollars(usd.low)} to {dollars(usd.high)}",
         ))
     seconds = total.seconds
-    rows.append((
-        "time",
-        duration(seconds.point),
-        f"{duration(seconds.low)} to {duration(seconds.high)}",
-    ))
+    rows.append(("time", duration(seconds.point), _duration_range(seconds)))
     return rows
 
 

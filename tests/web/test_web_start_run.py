@@ -127,7 +127,9 @@ def test_the_estimate_knows_what_the_plan_of_the_shell_knows(tmp_path: Path, lat
     setting = f"model.simulated.latency_ms={latency}"
     shell = skillopt("plan", "searchqa", "--preset", "tiny", "--set", setting, "--json").json
     took, seconds = duration(shell["seconds"]["point"]), shell["assumed"]["latency"]
-    assert re.search(rf"time {took} with \d+ workers? if a call", text_of(estimate))
+    ends = " to ".join(duration(shell["seconds"][end]) for end in ("low", "high"))
+    said = rf"time {took} \({ends}\) with \d+ workers? if a call"
+    assert re.search(said, text_of(estimate))
     assert f"takes {seconds:.3g} s" in text_of(estimate)
 
 
