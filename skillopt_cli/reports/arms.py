@@ -135,10 +135,15 @@ def arms_rows(document: Document) -> Iterator[Block]:
     if "verdict" in document:
         yield Line(f"Verdict: {one_line(document['verdict']['sentence'])}", free=True)
     for arm in document["arms"]:
-        for sentence in arm.get("majority_baseline", {"sentences": ()})["sentences"]:
-            yield Line(one_line(sentence), free=True)
+        yield from majority_rows(arm)
     if warning := train_warning(document["split"]):
         yield Line(warning, "yellow", free=True)
+
+
+def majority_rows(result: Document) -> Iterator[Line]:
+    """What one answer to all tasks scores beside a skill or an arm, where answers are labels."""
+    for sentence in result.get("majority_baseline", {"sentences": ()})["sentences"]:
+        yield Line(one_line(sentence), free=True)
 
 
 def matrix_rows(document: Document) -> Iterator[Block]:

@@ -10,7 +10,7 @@ from skillopt_cli.compose.eval_plan import read_evaluation
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import SkillPruned
 from skillopt_cli.core.formatting import count
-from skillopt_cli.reports.arms import arms_rows, matrix_rows, title
+from skillopt_cli.reports.arms import arms_rows, majority_rows, matrix_rows, title
 from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.reports.task_lint import lint_lines
 from skillopt_cli.runlog.pruning import TITLES, block_row, pruned_words
@@ -63,6 +63,7 @@ def _blocks(document: Document) -> Iterator[Block]:
             for kind, k in kinds
         ]
         yield Rows(_KIND_TITLES, rows, (1, 2))
+    yield from majority_rows(document)
 
 
 def _lint(document: Document, repeats: int, where: str = "") -> Iterator[Block]:

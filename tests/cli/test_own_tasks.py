@@ -94,13 +94,17 @@ def test_an_evaluation_on_labels_is_compared_with_the_commonest_answer_as_a_trai
     assert ended.code == 0, ended.err
     summary = json.loads(Path("outputs/folder/a/summary.json").read_text(encoding="utf-8"))
     trained = summary["majority_baseline"]
-    found = skillopt("eval", "--skill", "a:best", "--json").json["majority_baseline"]
+    measured = ("eval", "--skill", "a:best", "--run-id", "e", "--json")
+    found = skillopt(*measured).json["majority_baseline"]
     assert {key: found[key] for key in ("answer", "score", "n", "verdict")} == {
         key: trained[key] for key in ("answer", "score", "n", "verdict")
     }
     (sentence,) = found["sentences"]
     assert sentence == re.sub("the trained skill|the seed", "the skill", trained["sentences"][0])
     assert sentence in skillopt("eval", "--skill", "a:best").out.splitlines()
+    for form in ("table", "md", "html"):
+        shown = skillopt("gate-report", "e", "--format", form).out
+        assert "Majority baseline: always answering" in shown
     alone = skillopt("eval", "t.jsonl", *TINY, "--from-scratch")
     assert "Majority baseline: " in alone.out and ", no skill 0." in alone.out
 
