@@ -115,7 +115,7 @@ class RateLimiter:
         usage = reply.usage
         tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
         self._limits.answered(call, _now(), reply.limits, tokens)
-        self._end_outage(request)
+        self._end_outage(call, request)
         self._report_changes()
 
     def failed(self, call: StartedCall, request: ChatRequest, error: TransientError) -> bool:
@@ -128,7 +128,7 @@ class RateLimiter:
             return False
         if error.usage is not None:
             # The service is at work, though its answer is of no use; each further try is paid.
-            self._end_outage(request)
+            self._end_outage(call, request)
             return False
         self._outage.failed(id(request), call.at, now, error.retry_after)
         if out is None and self._outage.since is not None:
@@ -138,10 +138,10 @@ class RateLimiter:
             self._report(f"no answer for {now - out:.0f} s: calls fail from now on")
         return self._outage.since is not None
 
-    def _end_outage(self, request: ChatRequest) -> None:
+    def _end_outage(self, call: StartedCall, request: ChatRequest) -> None:
         """Note an answer to a request; report the end of an outage."""
         now, out = _now(), self._outage.since
-        self._outage.answered(id(request), now)
+        self._outage.answered(id(request), call.at, now)
         if out is not None:
             self._report(f"the service answers again after {now - out:.0f} s")
 

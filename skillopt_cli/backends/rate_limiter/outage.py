@@ -8,16 +8,26 @@ _LASTS = 0.25
 """Seconds without an answer since the first of them, at least."""
 _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.5, 2.0, 1.5
 """Seconds between two probes, at first and at most, and their growth."""
+AHEAD = 32
+"""Most calls in flight during an outage."""
+_FOLLOWS = 3
+"""Times as long as the last failure took after which another call follows a probe."""
 
 
 class Outage:
     """Whether a service that has answered before answers nothing but failures now.
 
     It opens when calls have failed in a row for a quarter of a second, and at least as many as are
-    still in flight, since those may yet be answered. A request that failed before others were
-    answered does not count: it is the cause itself. It closes with the first answer, or when `wait`
-    seconds passed without one; after that it stays closed until there is an answer. Times are
-    seconds on one clock.
+    still in flight, since those may yet be answered. A request that failed before others
+    began that were answered does not count: it is the cause itself. It closes with the first
+    answer, or when `wait` seconds passed without one; after that it stays closed until there is an
+    answer.
+
+    While it is open one call at a time tries again. Where it would have failed by now, others
+    follow one by one without its answer, but not all: a service that hangs gets no more of them,
+    and a single one once calls have failed that late.
+
+    Times are seconds on one clock.
 
     Attributes:
         since: when it opened; None while it is closed.
@@ -35,37 +45,45 @@ class Outage:
         self._in_flight = 0
         self._failures = 0
         self._first_at = 0.0
-        self._failed: set[int] = set()
+        self._failed: dict[int, float] = {}
         self._failed_before: set[int] = set()
         self._probe: float | None = None
+        self._took = 0.0
         self._next_at = 0.0
         self._pause = _FIRST_PAUSE
 
     def opens_at(self) -> float | None:
-        """When the next call may begin, possibly in the past; None while a probe is in flight."""
+        """When the next call may begin, possibly in the past; None if a call must end first."""
         if self.since is None:
             return 0.0
-        return self._next_at if self._probe is None else None
+        if self._probe is None:
+            return self._next_at
+        if self._in_flight >= AHEAD:
+            return None
+        return max(self._next_at, self._probe + _FOLLOWS * self._took)
 
     def began(self, now: float) -> None:
-        """Note that a call begins now, as the probe during an outage."""
+        """Note that a call begins now, as a probe during an outage."""
         self._in_flight += 1
         if self.since is not None:
             self._probe = now
 
-    def answered(self, request: int, now: float) -> None:
-        """Note an answer to a request, which ends an outage."""
-        self._failed_before |= self._failed
+    def answered(self, request: int, began: float, now: float) -> None:
+        """Note an answer to a request, whose call began then; it ends an outage."""
+        causes = {failed for failed, at in self._failed.items() if at <= began}
+        for failed in causes:
+            del self._failed[failed]
+        self._failed_before |= causes
         self._failed_before.discard(request)
-        self._failed.clear()
         self._close(now, armed=self.wait > 0)
 
     def failed(self, request: int, began: float, now: float, retry_after: float | None) -> None:
         """Note the failure of a request, whose call still counts as in flight."""
+        self._took = now - began
         if request not in self._failed_before:
             self._first_at = self._first_at if self._failures else now
             self._failures += 1
-            self._failed.add(request)
+            self._failed.setdefault(request, began)
         if self.since is None:
             enough = self._failures >= max(_FAILURES, self._in_flight - 1)
             if not (self._armed and enough and now - self._first_at >= _LASTS):
@@ -79,7 +97,7 @@ class Outage:
         self._next_at = max(self._next_at, now + max(self._pause, retry_after or 0.0))
 
     def left(self, began: float) -> None:
-        """Note that a call ended, whatever became of it; another one may be the probe."""
+        """Note that a call ended, whatever became of it; another one may be a probe at once."""
         self._in_flight -= 1
         if began == self._probe:
             self._probe = None

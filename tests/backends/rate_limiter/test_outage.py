@@ -1,6 +1,7 @@
 """A service that answers nothing but failures: calls wait, and one at a time tries again."""
 
 import asyncio
+import random
 
 import pytest
 from hypothesis import given
@@ -9,9 +10,9 @@ from virtual_time import in_virtual_time
 
 from skillopt_cli.backends.middleware.retrying import Retrying
 from skillopt_cli.backends.rate_limiter.limiter import Limited, Provider, RateLimiter
-from skillopt_cli.backends.rate_limiter.outage import Outage
+from skillopt_cli.backends.rate_limiter.outage import AHEAD, Outage
 from skillopt_cli.config.model_section import RetryConfig
-from skillopt_cli.core.errors import ServerFailed
+from skillopt_cli.core.errors import CallTimedOut, ServerFailed
 from skillopt_cli.core.task import ChatReply, ChatRequest, Message, Usage
 
 LATENCY, WORKERS = 0.2, 24
@@ -31,8 +32,9 @@ class Service:
     name = fingerprint = "service"
     offers = frozenset()
 
-    def __init__(self, begin, end, usage=None):
-        self.begin, self.end, self.usage = begin, end, usage
+    def __init__(self, begin, end, usage=None, latency=LATENCY, spread=0.0):
+        self.spread, self.dice = spread, random.Random(1)
+        self.begin, self.end, self.usage, self.latency = begin, end, usage, latency
         self.failed, self.answered, self.inside, self.most = [], 0, 0, 0
 
     async def chat(self, request):
@@ -43,7 +45,7 @@ class Service:
                 self.failed.append(now())
                 self.most = max(self.most, self.inside if now() > self.begin + 3 else 0)
                 raise ServerFailed("service failed (HTTP 503)", usage=self.usage)
-            await asyncio.sleep(LATENCY)
+            await asyncio.sleep(self.latency * self.dice.uniform(1 - self.spread, 1 + self.spread))
             self.answered += 1
         finally:
             self.inside -= 1
@@ -85,6 +87,56 @@ def test_one_call_at_a_time_tries_again():
     Run(service)
     assert service.most == 1
     assert len([at for at in service.failed if at > service.begin + 3]) < 32
+
+
+class Returning(Service):
+    """Slow; after the failures it hangs for a while, each call for a minute."""
+
+    def __init__(self, begin, end, hangs=0.0):
+        super().__init__(begin, end, latency=2.0)
+        self.until, self.hung, self.ahead, self.first = end + hangs, 0, 0, None
+
+    async def chat(self, request):
+        if now() < self.end:
+            return await super().chat(request)
+        self.inside += 1
+        self.ahead = max(self.ahead, self.inside if self.first is None else 0)
+        try:
+            if now() < self.until:
+                self.hung += 1
+                await asyncio.sleep(60)
+                raise CallTimedOut("no answer within 60 s")
+            await asyncio.sleep(self.latency)
+            self.first = self.first or now()
+        finally:
+            self.inside -= 1
+        return ChatReply(request.messages[0].content)
+
+
+def test_others_follow_before_the_first_slow_answer_after_an_outage():
+    service = Returning(4.0, 64.0)
+    run = Run(service, workers=2 * AHEAD)
+    assert run.broken == 0
+    assert service.most == 1
+    assert service.ahead == AHEAD
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.8])
+@pytest.mark.parametrize("begin", [5.0 + 0.4 * phase for phase in range(5)])
+def test_no_call_is_given_up_where_earlier_ones_are_still_answered(begin, spread):
+    run = Run(Service(begin, begin + 60.0, latency=2.0, spread=spread), calls=960, workers=48)
+    assert run.broken == 0
+    # The last probe that fails is up to 2 s before the end.
+    assert run.seconds < 60 + 2 + 1.1 * (960 * 2.0 / 48)
+
+
+def test_a_service_that_hangs_after_an_outage_is_not_flooded():
+    service = Returning(4.0, 34.0, hangs=300.0)
+    run = Run(service, workers=2 * AHEAD)
+    assert run.broken == 0
+    assert service.ahead == AHEAD
+    # Once those have failed, one at a time tries again, for a minute each.
+    assert service.hung <= AHEAD + 300 / 60
 
 
 def test_beginning_and_end_are_stated_once():
@@ -186,7 +238,7 @@ def test_a_cancelled_probe_makes_way_for_another():
     )
 )
 def test_an_outage_never_blocks_for_ever(happenings):
-    outage, time, calls = Outage(600.0), 0.0, []
+    outage, time, calls, took = Outage(600.0), 0.0, [], 0.0
     for kind, later, which in happenings:
         time += later
         opens = outage.opens_at()
@@ -195,15 +247,19 @@ def test_an_outage_never_blocks_for_ever(happenings):
                 time = max(time, opens)
                 outage.began(time)
                 calls.append(time)
-                assert outage.since is None or outage.opens_at() is None
+                if outage.since is not None:
+                    follows = outage.opens_at()
+                    assert follows is None or follows >= time + 3 * took
+                    assert follows is None or len(calls) < AHEAD
             continue
         if not calls:
             continue
         began = calls.pop(0)
         if kind == "answer":
-            outage.answered(which, time)
+            outage.answered(which, began, time)
             assert outage.since is None
         elif kind == "fail":
+            took = time - began
             outage.failed(which, began, time, None)
         outage.left(began)
     for began in calls:
