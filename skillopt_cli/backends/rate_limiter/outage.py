@@ -70,7 +70,8 @@ class Outage:
 
     def answered(self, request: int, began: float, now: float) -> None:
         """Note an answer to a request, whose call began then; it ends an outage."""
-        causes = {failed for failed, at in self._failed.items() if at <= began}
+        few = len(self._failed) < self._enough()
+        causes = {failed for failed, at in self._failed.items() if few or at <= began}
         for failed in causes:
             del self._failed[failed]
         self._failed_before |= causes
@@ -85,7 +86,7 @@ class Outage:
             self._failures += 1
             self._failed.setdefault(request, began)
         if self.since is None:
-            enough = self._failures >= max(_FAILURES, self._in_flight - 1)
+            enough = self._failures >= self._enough()
             if not (self._armed and enough and now - self._first_at >= _LASTS):
                 return
             self.since, self._pause = now, _FIRST_PAUSE
@@ -101,6 +102,10 @@ class Outage:
         self._in_flight -= 1
         if began == self._probe:
             self._probe = None
+
+    def _enough(self) -> int:
+        """Failures that may be an outage: as many as calls that may yet be answered, at least."""
+        return max(_FAILURES, self._in_flight - 1)
 
     def _close(self, now: float, *, armed: bool) -> None:
         if self.since is not None:

@@ -1,6 +1,7 @@
 """The learned limits of a model: they find what services allow, and stay within."""
 
 import dataclasses
+import random
 
 import pytest
 from hypothesis import given, settings
@@ -70,6 +71,27 @@ def test_a_third_of_the_possible_rate_is_used_well(limit, load, telling):
     hard = "window" in limit or load[0] == "4"
     assert ratio < (MOST_RATIO_HARD if hard else MOST_RATIO)
     assert refused < MOST_REFUSED
+
+
+# As `bench/rate_limit.py` has them, each with the least possible seconds.
+MEASURED = Load(48, 2.0, calls=960, hint="exact", spread=0.01)
+SERVICES = {
+    "requests": (lambda: Bucket(8, 8), 121.0),
+    "tokens": (lambda: Bucket(8, 8, random.Random(1)), 121.0),
+    "calls at a time": (lambda: Crowd(16, 2.0), 120.0),
+    "refusals count": (lambda: SlidingWindow(80, 10.0, harsh=True), 112.0),
+    "rises": (lambda: Changing(Bucket(8, 8), Bucket(12, 12), 15.0), 15 + 820 / 12 + 2),
+}
+PHASES = 50
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_limit_is_used_well_in_the_worst_of_many_phases(service):
+    limiter, least = SERVICES[service]
+    loads = (dataclasses.replace(MEASURED, seed=seed) for seed in range(PHASES))
+    outcomes = [simulated(limiter(), load) for load in loads]
+    assert max(outcome.seconds for outcome in outcomes) < MOST_RATIO * least
+    assert max(outcome.share() for outcome in outcomes) < MOST_REFUSED
 
 
 @pytest.mark.parametrize("load", LOADS.values(), ids=LOADS)
