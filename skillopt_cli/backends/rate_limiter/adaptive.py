@@ -36,7 +36,7 @@ _FIRST, _BELOW, _DEEP, _DEEPEST = 0.6, 0.97, 0.75, 0.3
 _NEAR = 0.7
 """Share of the highest measured rate that a limit must regain for its decrease to have helped."""
 _FADE = 0.97
-_ENOUGH, _BUSY = 10, 0.8
+_ENOUGH, _BUSY = 8, 0.8
 """Calls that make a measurement, and the share of them that must have waited for the rate."""
 _PROMPT = 0.002
 """Seconds of lateness with which a call still counts as delayed by the rate."""
@@ -51,6 +51,8 @@ _ROUNDING = 0.5
 _SLOWEST = 1 / 60
 _PACED = 2
 """How much faster than the width allows calls may begin where that many were never accepted."""
+_BURST, _UNKNOWN = 8, 1.0
+"""Most calls that begin at once before any is answered, and how long one is then taken to last."""
 _UNUSED = 1.1
 """Share of what the width allows from which a rate limits nothing, so that it does not grow."""
 _ARRIVED = 3
@@ -156,11 +158,13 @@ class AdaptiveLimits:
         return call
 
     def _gap(self) -> float:
-        """Seconds between two calls; where more come than were ever accepted, none are a burst."""
+        """Seconds between two calls; those beyond the number accepted before come one by one."""
         if self._rate is not None:
             return 1 / self._rate.value
-        if self._refused_probes or (self.decreases and self.in_flight >= self._proven):
-            return self._latency / (_PACED * self.width)
+        burst = self.width > _BURST and not self._latency
+        beyond = self.in_flight >= self._proven and (self.decreases or burst)
+        if self._refused_probes or beyond:
+            return (self._latency or _UNKNOWN) / (_PACED * self.width)
         return 0.0
 
     def ended(self, call: StartedCall) -> None:
@@ -207,6 +211,9 @@ class AdaptiveLimits:
         self._close(call, now, retry_after)
         if call.at < self._lowered_at or not self._accepted_since:
             # Of the same burst, or of the same round trip.
+            return
+        if self._rate is not None and self._let_in <= _ENOUGH:
+            # Too soon after the last reopening for a measurement.
             return
         if self._crowded or self._rate is not None or self.refusals.suggests_limit():
             self._lower(call, now)

@@ -66,9 +66,9 @@ class RefusalNoise:
 
         A cluster does. Isolated refusals are noise if they are rare, else worth a test.
         """
-        self._isolated += 1
         if self._weight >= _CLUSTER:
             return True
+        self._isolated += self._weight <= 1
         if self._isolated >= _ISOLATED and self.share <= _RARE:
             self._declare()
             return False

@@ -1,7 +1,6 @@
 """The learned limits of a model: they find what services allow, and stay within."""
 
 import dataclasses
-import random
 
 import pytest
 from hypothesis import given, settings
@@ -77,10 +76,7 @@ def test_a_third_of_the_possible_rate_is_used_well(limit, load, telling):
 MEASURED = Load(48, 2.0, calls=960, hint="exact", spread=0.01)
 SERVICES = {
     "requests": (lambda: Bucket(8, 8), 121.0),
-    "tokens": (lambda: Bucket(8, 8, random.Random(1)), 121.0),
     "calls at a time": (lambda: Crowd(16, 2.0), 120.0),
-    "refusals count": (lambda: SlidingWindow(80, 10.0, harsh=True), 112.0),
-    "rises": (lambda: Changing(Bucket(8, 8), Bucket(12, 12), 15.0), 15 + 820 / 12 + 2),
 }
 PHASES = 50
 
