@@ -18,7 +18,7 @@ from skillopt_cli.core.run_verdict import RunVerdict, VerdictWord
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.format import count, one_line, score
 from skillopt_cli.runlog.text.gate import score_name
-from skillopt_cli.runlog.text.verdict import run_sentence
+from skillopt_cli.runlog.text.verdict import run_sentence, verdict_lines
 from skillopt_cli.runlog.view import RunView
 
 Word = VerdictWord | Literal["not better", "nothing won"]
@@ -29,10 +29,10 @@ class Verdict:
     """The result of a training that reached its end.
 
     Attributes:
-        word: that of `evidence` where there is one. Else, from the selection split alone:
-            "improved", the best skill scored above the seed; "not better", the skill changed, but
-            no text scored above the seed; "nothing won", no candidate was accepted and no guidance
-            injected.
+        word: on the best skill against the seed: that of `evidence` where there is one. Else, from
+            the selection split alone: "improved", the best skill scored above the seed; "not
+            better", the skill changed, but no text scored above the seed; "nothing won", no
+            candidate was accepted and no guidance injected.
         seed, best: scores under the gate metric; None where they were not measured.
         steps: number of steps that accepted nothing, by reason, the most frequent first.
         edits: number of edits that did not get into a candidate, by state, likewise.
@@ -56,6 +56,20 @@ class Verdict:
     def sentence(self) -> str:
         """What the evidence proves, for people, as in `summary.json`; empty without evidence."""
         return run_sentence(self.evidence, self.majority) if self.evidence else ""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All lines of the verdict that `train` prints, `sentence` first; none without evidence."""
+        return verdict_lines(self.evidence, self.majority) if self.evidence else ()
+
+    @property
+    def majority_word(self) -> VerdictWord | None:
+        """The word on the best skill against one answer to all tasks, as `word` is on the seed.
+
+        None where answers are no labels, or the best skill was not measured.
+        """
+        against = self.majority.verdict if self.majority else None
+        return against.word if against else None
 
 
 def verdict_of(view: RunView) -> Verdict | None:

@@ -46,7 +46,7 @@ from skillopt_cli.runlog.text.step import (
     rate_words,
     verified_words,
 )
-from skillopt_cli.runlog.text.verdict import majority_lines, run_sentence
+from skillopt_cli.runlog.text.verdict import verdict_lines
 from skillopt_cli.runlog.view import RunView
 
 RETRY_PAUSE = 30.0
@@ -282,8 +282,8 @@ def _result_lines(before: RunView, event: ResultFact) -> Lines:
         case ev.SkillPruned():
             return (f"Pruned: {pruned_words(event)}",)
         case ev.VerdictReached():
-            sentence = f"Verdict: {run_sentence(event.verdict, event.majority)}"
-            return (sentence, *majority_lines(event.verdict, event.majority))
+            sentence, *more = verdict_lines(event.verdict, event.majority)
+            return (f"Verdict: {sentence}", *more)
         case ev.CheckpointSaved() | ev.TestMeasured():
             return ()
     assert_never(event)

@@ -129,6 +129,7 @@ def test_a_best_skill_not_shown_above_the_commonest_answer_has_that_in_its_verdi
     assert run["summary"]["verdict"]["sentence"] == sentence
     reached = verdict_of(view)
     assert reached is not None and (reached.word, reached.sentence) == (of_seed, sentence)
+    assert reached.majority_word == word
     words, style = standing_words(view)
     assert words.endswith("; not proven better than one answer for all (0.20)") is bool(more)
     assert (style == "bold green") is (of_seed == "improved" and not more)
@@ -159,7 +160,11 @@ def test_every_display_of_the_verdict_has_the_majority_baseline() -> None:
     view = fold(facts)
     sentences = majority_lines(VERDICT, fact.majority)
     assert len(sentences) == 2
-    assert lines_of(view, view, stamped)[1:] == sentences
+    printed = lines_of(view, view, stamped)
+    assert printed[1:] == sentences
+    ended = verdict_of(fold([*facts, *stamp([ev.RunFinished(1, 1, 0.7, 0)])]))
+    assert ended is not None
+    assert ended.sentences == (printed[0].removeprefix("Verdict: "), *printed[1:])
     subject = Subject("a", view)
     report = as_markdown(run_report(subject))
     (run,) = report_document([subject])["runs"]

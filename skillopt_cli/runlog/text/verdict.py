@@ -55,6 +55,11 @@ def run_sentence(verdict: RunVerdict, majority: MajorityBaseline | None = None) 
     return f"{sentence} It {compared} than {_constant(majority)}."
 
 
+def verdict_lines(verdict: RunVerdict, majority: MajorityBaseline | None) -> tuple[str, ...]:
+    """All sentences of the verdict on a training, the one of `run_sentence` first."""
+    return (run_sentence(verdict, majority), *majority_lines(verdict, majority))
+
+
 def verdict_sentence(verdict: RunVerdict, arms: Arms = TRAINED) -> str:
     """The verdict in words, with the numbers that it rests on."""
     seed_name, best_name = arms

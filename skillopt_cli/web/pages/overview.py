@@ -37,7 +37,7 @@ from skillopt_cli.runlog.text.unfinished import (
     unfinished_words,
     unrecorded_words,
 )
-from skillopt_cli.runlog.text.verdict import majority_lines, run_sentence, verdict_title
+from skillopt_cli.runlog.text.verdict import verdict_title
 from skillopt_cli.runlog.verdict import is_compared, no_gain_words, verdict_of
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import EVALUATION
@@ -140,8 +140,7 @@ def _verdict(view: RunView) -> dict[str, Any] | None:
     found = verdict_of(view)
     if found is None:
         return None
-    sentences = [run_sentence(view.verdict, view.majority)] if view.verdict else []
-    sentences += majority_lines(view.verdict, view.majority)
+    sentences = list(found.sentences)
     if why := no_gain_words(view):
         sentences.append(f"{why}.")
     title, style = verdict_title(found.word, view.majority)
