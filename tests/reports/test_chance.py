@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from facts import VERDICT, accepted_step, barren_run, begun, opening, stamp, whole_run
@@ -58,7 +59,8 @@ def test_each_figure_has_one_row_that_names_it_and_its_tasks() -> None:
 def test_what_the_tasks_cannot_show_is_stated_where_nothing_was_shown(
     word: VerdictWord, detectable: float | None, more: str
 ) -> None:
-    found = replace(VERDICT, word=word, detectable=detectable, p_value=0.4)
+    changes: dict[str, Any] = {} if word in ("improved", "worse") else {"gain": 0.05, "low": -0.1}
+    found = replace(VERDICT, word=word, detectable=detectable, p_value=0.4, **changes)
     (row, *_) = rows_of(*opening(), *accepted_step(1), ev.VerdictReached(found))
     assert row[2] == f"by chance alone, one so large in 1 of 2 cases{more}"
 

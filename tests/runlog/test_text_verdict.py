@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from facts import VERDICT, accepted_step, opening, stamp
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.majority_baseline import MajorityBaseline
-from skillopt_cli.core.run_verdict import VerdictWord
+from skillopt_cli.core.run_verdict import RunVerdict, VerdictRule, VerdictWord, run_verdict
+from skillopt_cli.core.score import HARD, Mark
 from skillopt_cli.reports.page import as_markdown
 from skillopt_cli.reports.run.document import report_document
 from skillopt_cli.reports.run.run_report import run_report
@@ -20,6 +22,7 @@ from skillopt_cli.runlog.text.standing import standing_words
 from skillopt_cli.runlog.text.verdict import (
     chance_words,
     majority_lines,
+    unproven_words,
     verdict_document,
     verdict_sentence,
     verdict_title,
@@ -27,6 +30,7 @@ from skillopt_cli.runlog.text.verdict import (
 from skillopt_cli.runlog.verdict import verdict_of
 from skillopt_cli.ui.plain import lines_of
 
+SMALL = {"gain": 0.05, "low": -0.1, "p_value": 0.4}
 MAJORITY = MajorityBaseline("billing", 0.2, 100, 100, 50)
 CONSTANT = 'Majority baseline: always answering "billing" scores 0.20 on the 100 test tasks'
 
@@ -44,8 +48,11 @@ def test_an_improvement_in_words() -> None:
     ("changes", "words"),
     [
         ({"word": "worse"}, "is worse than the seed"),
-        ({"word": "unproven", "p_value": 0.4}, "A gain of 0.12 or more would most likely have"),
-        ({"word": "underpowered", "detectable": None}, "So few tasks hardly show any gain"),
+        ({"word": "unproven", **SMALL}, "A gain of 0.12 or more would most likely have"),
+        (
+            {"word": "underpowered", **SMALL, "detectable": None},
+            "So few tasks hardly show any gain",
+        ),
         ({"word": "underpowered", "n": 60}, "Only 60 of 100 tasks have both scores."),
         ({"word": "unproven", "identical": True}, "is the seed skill, unchanged"),
         ({"word": "underpowered", "best": None, "n": 0}, "none of 100 test tasks has both"),
@@ -53,6 +60,42 @@ def test_an_improvement_in_words() -> None:
 )
 def test_each_other_verdict_is_one_of_its_own(changes: dict[str, object], words: str) -> None:
     assert words in verdict_sentence(replace(VERDICT, **changes))  # type: ignore[arg-type]
+
+
+def verdict_on(fixed: int, broke: int, tied: int) -> RunVerdict:
+    arms = [0.0] * fixed + [1.0] * (broke + tied), [1.0] * fixed + [0.0] * broke + [1.0] * tied
+    seed, best = ({str(n): Mark(s, s) for n, s in enumerate(arm)} for arm in arms)
+    return run_verdict(seed, best, "test", VerdictRule(HARD))
+
+
+def test_what_is_not_proven_is_explained_by_what_fits_its_gain() -> None:
+    seen = set()
+    for counts in product(range(7), range(7), range(1, 30, 7)):
+        found = verdict_on(*counts)
+        if found.word in ("improved", "worse"):
+            continue
+        why, size = unproven_words(found), abs(found.gain or 0)
+        if why.startswith("a gain of "):
+            assert size < float(why.split()[3])
+        elif why.startswith("so few tasks"):
+            assert size <= 0.2
+        else:
+            assert why.startswith("proven is what chance explains in at most 1 of 20 cases")
+        leaves_out_zero = (found.low or 0) > 0 or (found.high or 0) < 0
+        assert why.endswith("not the interval, which is approximate") is leaves_out_zero
+        seen.add((why.split()[0], leaves_out_zero))
+    assert len(seen) == 4
+
+
+def test_a_large_gain_on_few_tasks_says_why_it_is_not_proven() -> None:
+    found = verdict_on(4, 0, 2)
+    assert verdict_sentence(found).endswith(
+        "chance alone explains such a gain in 1 of 16 cases). Proven is what chance explains in at"
+        " most 1 of 20 cases: the exact test decides, not the interval, which is approximate."
+    )
+    view = fold(stamp([*opening(), *accepted_step(1), ev.VerdictReached(found)]))
+    report = as_markdown(run_report(Subject("a", view)))
+    assert report.count("exact test decides, not the interval") == 2
 
 
 @pytest.mark.parametrize(

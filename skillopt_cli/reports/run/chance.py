@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skillopt_cli.core.run_verdict import RunVerdict
-from skillopt_cli.core.statistics import CHANGED, resolution_words
+from skillopt_cli.core.statistics import resolution_words
 from skillopt_cli.reports.page import Block, Rows
 from skillopt_cli.runlog.expectation import expected_best
 from skillopt_cli.runlog.text.format import count, score
-from skillopt_cli.runlog.text.verdict import chance_words
+from skillopt_cli.runlog.text.verdict import chance_words, unproven_words
 from skillopt_cli.runlog.view import RunView
 
 _CONFIRMED = "more selection tasks, or the verdict on test tasks, can confirm them"
@@ -42,6 +42,4 @@ def _gain_words(verdict: RunVerdict) -> str:
     cases = f"by chance alone, one so large in {chance_words(verdict.p_value)}"
     if verdict.word in ("improved", "worse"):
         return cases
-    if verdict.detectable is None:
-        return f"{cases}; so few tasks hardly show any gain of up to {CHANGED:.2f}"
-    return f"{cases}; a gain of {verdict.detectable:.2f} or more would most likely have shown"
+    return f"{cases}; {unproven_words(verdict)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictSplit
-from skillopt_cli.core.statistics import CHANGED
+from skillopt_cli.core.statistics import CHANGED, LEVEL
 from skillopt_cli.runlog.text.format import change, count, pair, score, shorten
 
 _TITLES: Mapping[str, tuple[str, str]] = {
@@ -83,11 +83,11 @@ def verdict_sentence(verdict: RunVerdict, arms: Arms = TRAINED) -> str:
     if verdict.word == "worse":
         return f"{started} is worse than {seed_name}: {against}."
     if verdict.word == "underpowered":
-        return f"It is not clear whether {best_name} is better: {against}. {_why(verdict)}"
-    return (
-        f"It is not proven that {best_name} is better than {seed_name}: {against}. A gain of"
-        f" {verdict.detectable:.2f} or more would most likely have shown."
-    )
+        unproven = f"It is not clear whether {best_name} is better"
+    else:
+        unproven = f"It is not proven that {best_name} is better than {seed_name}"
+    why = unproven_words(verdict)
+    return f"{unproven}: {against}. {why[:1].upper()}{why[1:]}."
 
 
 def _metric(verdict: RunVerdict) -> str:
@@ -166,10 +166,20 @@ def _task(split: VerdictSplit) -> str:
     return "task" if split == "all" else f"{split} task"
 
 
-def _why(verdict: RunVerdict) -> str:
-    if verdict.n < verdict.asked:
-        return f"Only {verdict.n} of {verdict.asked} tasks have both scores."
-    return f"So few tasks hardly show any gain of up to {CHANGED:.2f}."
+def unproven_words(verdict: RunVerdict) -> str:
+    """Why a measured gain or loss is not proven: what its test asks for, or what it cannot show."""
+    if verdict.word == "underpowered" and verdict.n < verdict.asked:
+        return f"only {verdict.n} of {verdict.asked} tasks have both scores"
+    proof = f"proven is what chance explains in at most {chance_words(LEVEL)}"
+    if (verdict.low or 0) > 0 or (verdict.high or 0) < 0:
+        # The interval is no inversion of the test: on few tasks it may leave out 0 all the same.
+        return f"{proof}: the exact test decides, not the interval, which is approximate"
+    size = abs(verdict.gain or 0)
+    if verdict.detectable is None:
+        few = f"so few tasks hardly show any gain of up to {CHANGED:.2f}"
+        return few if size <= CHANGED else proof
+    shown = f"a gain of {verdict.detectable:.2f} or more would most likely have shown"
+    return shown if size < verdict.detectable else proof
 
 
 def chance_words(p_value: float) -> str:
