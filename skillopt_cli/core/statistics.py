@@ -96,12 +96,18 @@ def least_gain(n: int) -> float | None:
     return _smallest(1.0, lambda gain: sum(binomial(n, gain, needed)))
 
 
-def resolution_words(n: int, what: str = "difference") -> str:
+def resolution_words(n: int, what: str = "difference", *, graded: bool = False) -> str:
     """The smallest differences that scores over `n` tasks can show, and can be trusted in.
 
     Args:
         what: the kind of difference, in the singular.
+        graded: whether a task scores anything from 0 to 1. Such scores move in no steps, and how
+            large a gain is does not tell whether it is chance; on how many tasks it rests does.
     """
+    if graded and n > CLEAR_WINS:
+        return f"{what}s for which fewer than {CLEAR_WINS} tasks score higher can be chance"
+    if graded:
+        return f"any {what} may be chance"
     chance = (
         f"{what}s below {CLEAR_WINS / n:.2f} can be chance"
         if n > CLEAR_WINS

@@ -177,3 +177,28 @@ def test_several_runs_have_their_curves_below_each_other() -> None:
 def test_an_evaluation_has_a_page_without_a_curve() -> None:
     page = written([begun(total_steps=0), *closing()[2:3], ev.RunFinished(0, 0, None, 0)])
     assert "<svg" not in page
+
+
+@pytest.mark.parametrize(
+    ("metric", "won", "lost"),
+    [("hard", "fixed", "broke"), ("soft", "higher", "lower"), ("mixed", "higher", "lower")],
+)
+def test_tasks_that_moved_are_named_by_the_metric_of_the_run(
+    metric: str, won: str, lost: str
+) -> None:
+    decision = GateDecision("new_best", metric, 0.8, 0.6, 0.6, 20, 20, fixed=("t1",))
+    facts = [begun(metric=metric), *opening()[1:], *accepted_step(1)]
+    facts = [
+        ev.GateDecided(1, decision, 0.8, 0.8) if isinstance(fact, ev.GateDecided) else fact
+        for fact in facts
+    ]
+    page = text_of(parsed(written(facts)))
+    assert f"{won} 1" in page
+    assert f"{lost} 0" in page
+    (titles,) = [
+        block.titles
+        for block in run_report(reported(facts), illustrated=True)
+        if isinstance(block, Rows) and "in force" in block.titles
+    ]
+    assert {won, lost} <= set(titles)
+    assert {"fixed", "broke", "higher", "lower"} & set(titles) == {won, lost}

@@ -44,6 +44,14 @@ def test_an_improvement_in_words() -> None:
     assert verdict_document(VERDICT)["sentence"] == verdict_sentence(VERDICT)
 
 
+@pytest.mark.parametrize("metric", ["soft", "mixed"])
+def test_no_task_is_called_fixed_or_broken_under_graded_scores(metric: Any) -> None:
+    sentence = verdict_sentence(replace(VERDICT, metric=metric))
+    assert "; 21 higher, 2 lower; " in sentence
+    assert "fixed" not in sentence
+    assert "broken" not in sentence
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

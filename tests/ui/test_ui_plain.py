@@ -438,6 +438,22 @@ def test_a_small_selection_split_is_noted_in_one_line(n: int, note: str | None) 
         assert notes[0].endswith("; see `skillopt data check searchqa`")
 
 
+@pytest.mark.parametrize("metric", ["soft", "mixed"])
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [
+        (5, "any accepted gain may be chance"),
+        (13, "accepted gains for which fewer than 5 tasks score higher can be chance"),
+    ],
+)
+def test_graded_scores_on_few_selection_tasks_are_given_no_steps(
+    metric: str, n: int, words: str
+) -> None:
+    lines = written([begun(metric=metric, n_selection=n)]).splitlines()
+    (note,) = [line for line in lines if "Note" in line]
+    assert note == f"Note: {n} selection tasks: {words}; see `skillopt data check searchqa`"
+
+
 @pytest.mark.parametrize(
     ("benchmark", "target", "noted"),
     [("folder", "simulated", True), ("searchqa", "simulated", False), ("folder", "m", False)],

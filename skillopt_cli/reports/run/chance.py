@@ -32,8 +32,9 @@ def chance_blocks(view: RunView) -> Iterator[Block]:
             f" {score(view.standing.best)} there, about {score(expected.value)} on fresh tasks",
         ))
     if n and any(step.gate for step in view.steps):
-        words = f"{resolution_words(n, 'accepted gain')}; {_CONFIRMED}"
-        rows.append(("the val score of one step", measured, words))
+        graded = view.run is not None and view.run.metric != "hard"
+        words = resolution_words(n, "accepted gain", graded=graded)
+        rows.append(("the val score of one step", measured, f"{words}; {_CONFIRMED}"))
     if rows:
         yield Rows(_TITLES, rows)
 

@@ -14,16 +14,15 @@ from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.edit import trial_words
+from skillopt_cli.runlog.text.flips import flip_names
 from skillopt_cli.runlog.text.format import dollars, one_line, plain_words, score
 from skillopt_cli.runlog.view import RunView
 
 _NARROW = 320
 """Pixels a picture has on a telephone."""
 _NONE = "-"
-_TITLES = (
-    *("step", "epoch", "action", "train", "candidate", "in force", "best", "tried", "edits"),
-    *("fixed", "broke", "broken", "saved", "calls", "tokens"),
-)
+_TITLES = ("step", "epoch", "action", "train", "candidate", "in force", "best", "tried", "edits")
+_SPENT = ("broken", "saved", "calls", "tokens")
 
 
 def overview(view: RunView) -> Iterator[Block]:
@@ -76,7 +75,8 @@ def heat(grid: Grid, links: Mapping[str, str] | None = None) -> Figure:
 def steps_table(view: RunView) -> Rows:
     """A row per step, in the numbers of `history.json`."""
     priced = any(step.ledger.total.usd for step in view.steps)
-    titles = (*_TITLES, *(("USD",) if priced else ()))
+    flips = flip_names(view.run.metric if view.run else "hard")
+    titles = (*_TITLES, *flips, *_SPENT, *(("USD",) if priced else ()))
     rows = [_row(step, priced) for step in view.steps]
     return Rows(titles, rows, [0, 1, *range(3, len(titles))])
 

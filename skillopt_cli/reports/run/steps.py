@@ -12,6 +12,7 @@ from skillopt_cli.runlog.parts import EpochView, StepView
 from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.edit import edit_words, ground_words, trial_tasks, trial_words
 from skillopt_cli.runlog.text.epoch import compared_words, slow_words
+from skillopt_cli.runlog.text.flips import flip_names
 from skillopt_cli.runlog.text.format import UNKNOWN, count, cut_rate, one_line, out_of, score
 from skillopt_cli.runlog.text.gate import early_words, gate_line
 from skillopt_cli.runlog.text.spend import spend_words
@@ -93,8 +94,9 @@ def _measured(decision: GateDecision, made: int) -> Iterator[Block]:
     if not decision.n:
         return
     yield Line(f"measured on {out_of(decision.scored, decision.n)}")
-    yield _tasks("fixed", decision.fixed, "green")
-    yield _tasks("broke", decision.broke, "red")
+    won, lost = flip_names(decision.metric)
+    yield _tasks(won, decision.fixed, "green")
+    yield _tasks(lost, decision.broke, "red")
 
 
 def _tasks(word: str, tasks: Sequence[str], style: str) -> Line:

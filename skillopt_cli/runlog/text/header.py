@@ -83,4 +83,5 @@ def resolution_note(run: RunStarted) -> str:
         if own
         else f"`skillopt data check {one_line(run.benchmark)}`"
     )
-    return f"{count(n, 'selection task')}: {resolution_words(n, 'accepted gain')}; see {named}"
+    words = resolution_words(n, "accepted gain", graded=run.metric != "hard")
+    return f"{count(n, 'selection task')}: {words}; see {named}"

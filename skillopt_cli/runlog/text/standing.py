@@ -9,6 +9,7 @@ from skillopt_cli.core.run_verdict import RunVerdict
 from skillopt_cli.core.statistics import LEVEL, binomial, interval
 from skillopt_cli.runlog.best_scores import measured_rounds, scores_by_task
 from skillopt_cli.runlog.text.ending import metric_label
+from skillopt_cli.runlog.text.flips import flips_words
 from skillopt_cli.runlog.text.format import count, out_of, pair, score
 from skillopt_cli.runlog.verdict import is_compared
 from skillopt_cli.runlog.view import RunView
@@ -68,7 +69,7 @@ def standing_words(view: RunView) -> tuple[str, str]:
     won, lost = _flips(view)
     if not won:
         return "above the seed on the selection tasks", "green"
-    flips = f"{won} fixed, {lost} broken"
+    flips = flips_words(view.run.metric if view.run else "hard", won, lost)
     if sum(binomial(won + lost, 0.5, won)) <= LEVEL:
         return f"better than the seed on the selection tasks: {flips}", "bold green"
     return f"perhaps better than the seed: {flips}; may be chance", "green"

@@ -9,6 +9,7 @@ from typing import Any
 from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictSplit
 from skillopt_cli.core.statistics import CHANGED, LEVEL
+from skillopt_cli.runlog.text.flips import flips_words
 from skillopt_cli.runlog.text.format import change, count, pair, score, shorten
 
 _TITLES: Mapping[str, tuple[str, str]] = {
@@ -101,9 +102,13 @@ def _gain_words(verdict: RunVerdict) -> str:
     # The test is one-sided.
     such = "such a loss" if (verdict.gain or 0) < 0 else "such a gain"
     return (
-        f"gain {change(verdict.gain)}, {interval}; {verdict.fixed} fixed, {verdict.broke} broken;"
+        f"gain {change(verdict.gain)}, {interval}; {_flips(verdict)};"
         f" chance alone explains {such} in {chance_words(verdict.p_value)}"
     )
+
+
+def _flips(verdict: RunVerdict) -> str:
+    return flips_words(verdict.metric, verdict.fixed, verdict.broke)
 
 
 def _constant(majority: MajorityBaseline) -> str:
