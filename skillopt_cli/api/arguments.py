@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar, get_args, get_origin
 from pydantic import TypeAdapter, ValidationError
 
 from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.task import TASK_SETS, TaskSet
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,6 +56,17 @@ def checked(call: Callable[P, T]) -> Callable[P, T]:
         return call(*args, **kwargs)
 
     return checking
+
+
+def known_split(name: str) -> TaskSet:
+    """The split of this name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in TASK_SETS:
+        raise UsageError(f"there is no split `{name}`", f"splits: {', '.join(TASK_SETS)}")
+    return name
 
 
 @cache

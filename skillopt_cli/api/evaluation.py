@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from skillopt_cli.api.arguments import checked
+from skillopt_cli.api.arguments import checked, known_split
 from skillopt_cli.api.arms import NONE, arm_names, read_arms
 from skillopt_cli.api.calls import Observer, blocking, execute, overrides
 from skillopt_cli.api.planned import measure_plan
@@ -23,7 +23,7 @@ from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.core.task import TASK_SETS, TaskSet
+from skillopt_cli.core.task import TaskSet
 from skillopt_cli.engine.session import Session, evaluate_session
 from skillopt_cli.engine.verdict import against_majority
 from skillopt_cli.reports.diff.named_skill import skill_path
@@ -111,17 +111,6 @@ def _listed(arms: Arms | None) -> Sequence[str] | None:
     if not isinstance(arms, Mapping):
         return arms
     return [f"{name}={NONE if value is None else value}" for name, value in arms.items()]
-
-
-def known_split(name: str) -> TaskSet:
-    """The split of this name.
-
-    Raises:
-        UsageError: there is none.
-    """
-    if name not in TASK_SETS:
-        raise UsageError(f"there is no split `{name}`", f"splits: {', '.join(TASK_SETS)}")
-    return name
 
 
 async def evaluation_document(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillopt_cli.api.arguments import checked
+from skillopt_cli.api.tables import rows_of, table_of, tasks_to_export
 from skillopt_cli.compose.run_folder import find_run
 from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.core.events import Means, RunFinished, SkillPruned
@@ -127,8 +128,10 @@ class RunResult:
     def tasks(self) -> list[dict[str, Any]]:
         """One row per attempt: step, stage, label, task, state, hard and soft score.
 
-        `stage` is rollout (train tasks), measure (selection tasks) or test; `step` is 0 outside
-        steps; `state` is right, failed or broken; the scores of a broken attempt are None.
+        `stage` is rollout (train tasks), measure (selection tasks) or test; attempts of other
+        stages, such as the trials of edits, have no row. `step` is 0 outside steps; `label` is the
+        skill that a test is of, such as seed or best; `state` is right, failed or broken; the
+        scores of a broken attempt are None. Texts and answers are in `table`.
         """
         return [
             {
@@ -143,6 +146,21 @@ class RunResult:
             for round_ in self._view.rounds
             for outcome in round_.outcomes
         ]
+
+    @checked
+    def table(self, what: str = "tasks", *, split: str | None = None) -> list[dict[str, Any]]:
+        """The rows of a table of `skillopt runs export`, by the names of its columns.
+
+        Args:
+            what: tasks, each with its input, the expected answers, and the answer and scores of
+                each skill; or kinds, labels or confusions.
+            split: train, selection or test; None for those on which skills are compared.
+
+        Raises:
+            UsageError: there is no such table or split, nothing of it was attempted, or the run is
+                an evaluation with several targets.
+        """
+        return rows_of(table_of(tasks_to_export(self._view, self.folder, split), what))
 
     def history(self) -> list[dict[str, Any]]:
         """The content of `history.json`: one record per finished step."""
@@ -186,7 +204,7 @@ class RunResult:
         return read_answers(self.folder)
 
     def to_pandas(self) -> pd.DataFrame:
-        """`tasks()` as a data frame.
+        """The attempts of `tasks()` as a data frame.
 
         Raises:
             ImportError: pandas is not installed.

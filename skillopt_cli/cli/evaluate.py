@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from skillopt_cli.api.arguments import known_split
 from skillopt_cli.api.arms import arm_names, read_arms
-from skillopt_cli.api.evaluation import EXAMPLE, evaluation_document, known_split
+from skillopt_cli.api.evaluation import EXAMPLE, evaluation_document
 from skillopt_cli.cli.execute import execute, note_unused_settings, warn_of_long_skills
 from skillopt_cli.cli.options import (
     BenchmarkArgument,

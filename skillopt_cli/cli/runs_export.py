@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from skillopt_cli.api.evaluation import known_split
+from skillopt_cli.api.tables import table_of, tasks_to_export
 from skillopt_cli.cli.output import put
 from skillopt_cli.compose.run_folder import find_run
 from skillopt_cli.core.errors import DataError, UsageError
@@ -16,12 +16,9 @@ from skillopt_cli.core.formatting import count
 from skillopt_cli.reports.diff.named_skill import by_id, named_skill
 from skillopt_cli.reports.export.skill import ZIP, shipped_skill, zipped
 from skillopt_cli.reports.export.table import WRITERS
-from skillopt_cli.reports.export.tables import TABLES
-from skillopt_cli.reports.export.tasks import exported_tasks
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.runlog.text.unfinished import partial_words
 from skillopt_cli.store.atomic_files import check_vacant, replace_folder
-from skillopt_cli.store.layout import target_folders
 
 
 def export_table(
@@ -37,13 +34,9 @@ def export_table(
     elif form == "parquet" and sys.stdout.isatty():
         raise UsageError("Parquet is no text for a terminal", "name a file with --out")
     folder = find_run(run, out_root)
-    if targets := target_folders(folder):
-        listed = ", ".join(map(str, targets))
-        raise UsageError(f"{folder} holds a run for each of its targets", f"name one of {listed}")
-    chosen = known_split(split) if split else None
     view = read_view(folder)
-    found = exported_tasks(view, folder, chosen)
-    put(out, WRITERS[form](TABLES[what](found)))
+    found = tasks_to_export(view, folder, split)
+    put(out, WRITERS[form](table_of(found, what)))
     _note(partial_words(view))
     if found.textless:
         _note(

@@ -133,6 +133,27 @@ def test_rows_as_a_data_frame() -> None:
     assert frame.to_dict("records") == result.tasks()
 
 
+@pytest.mark.parametrize("what", ["tasks", "kinds"])
+@pytest.mark.parametrize("split", [None, "train"])
+def test_a_table_is_the_one_that_is_exported(what: str, split: str | None) -> None:
+    result = one_step("a")
+    chosen = ("--split", split) if split else ()
+    exported = skillopt("runs", "export", "a", "--what", what, "--format", "jsonl", *chosen)
+    rows = result.table(what, split=split)
+    assert rows == [json.loads(line) for line in exported.out.splitlines()] != []
+
+
+def test_tables_that_a_run_does_not_have() -> None:
+    result = one_step("a")
+    for asked, message in (
+        ({"what": "skills"}, "there is no table `skills`"),
+        ({"what": "labels"}, "the answers of this run are no labels"),
+        ({"split": "middle"}, "there is no split `middle`"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            result.table(**asked)
+
+
 async def test_inside_a_running_loop_the_plain_call_waits() -> None:
     result = one_step("a")
     assert result.status == "finished"
