@@ -52,6 +52,8 @@ def seed_skill(env: EnvConfig, shipped: str) -> SkillDocument:
     path = "" if env.from_scratch else env.skill_init
     if path and Path(path).is_dir():
         return read_skill(Path(path), env.editable or (SKILL_FILE,))
+    if path and not Path(path).exists():
+        raise _missing(Path(path))
     if env.editable is not None:
         raise UsageError(
             "`env.editable` is set, but the skill is no folder",
@@ -195,12 +197,16 @@ def _shipped(benchmark: str, text: str) -> SkillDocument:
 
 def _read(path: Path) -> SkillDocument:
     if not path.is_file():
-        raise UsageError(
-            f"the skill file {path.absolute()} does not exist",
-            "check the path; a seed that was moved is named by `env.skill_init=FILE`, an empty one"
-            " by `env.from_scratch=true`",
-        )
+        raise _missing(path)
     return checked_skill(read_skill_text(path), path)
+
+
+def _missing(path: Path) -> UsageError:
+    return UsageError(
+        f"the skill file {path.absolute()} does not exist",
+        "check the path; a seed that was moved is named by `env.skill_init=FILE`, an empty one"
+        " by `env.from_scratch=true`",
+    )
 
 
 def checked_skill(text: str, path: Path) -> SkillDocument:

@@ -28,6 +28,8 @@ from skillopt_cli.web.launcher import refuse_programs
 
 MOST_MISTAKES = 20
 """Mistakes that are looked for."""
+_OF_FILES = frozenset({"env.skill_init", "env.editable", "env.from_scratch"})
+"""Settings of `env` that say which skill is read."""
 SURROUNDINGS = frozenset({"env", "model"})
 """Groups of settings for whose lack an error may name none: an endpoint, a key, tasks."""
 
@@ -38,10 +40,12 @@ class Wrong:
 
     Attributes:
         place: the field it is about, empty where that is none alone.
+        warning: whether the run can start with it all the same.
     """
 
     error: SkillOptError
     place: str = ""
+    warning: bool = False
 
     @classmethod
     def of(cls, error: SkillOptError, given: Given) -> Wrong:
@@ -96,10 +100,9 @@ def checked(given: Given, context: WebContext, environment: Mapping[str, str]) -
                 break
             taken.append(typed[0])
             left = left.without(typed[0])
-    if found:
-        known = {wrong.error.message for wrong in found}
-        missing = _missing_files(left, context, environment)
-        found += [wrong for wrong in missing if wrong.error.message not in known]
+    known = {wrong.error.message for wrong in found}
+    missing = _missing_files(left, context, environment)
+    found += [wrong for wrong in missing if wrong.error.message not in known]
     return replace(planned, wrong=tuple(found))
 
 
@@ -107,12 +110,16 @@ def _missing_files(
     given: Given, context: WebContext, environment: Mapping[str, str]
 ) -> Iterator[Wrong]:
     """The seed skill and the scripts of a command that are not there, whatever else is wrong."""
+    named = {k: v for k, v in given.settings.items() if k in _OF_FILES or k.startswith("model.")}
+    # Without the tasks, which may be what is wrong.
+    files = replace(given, benchmark="", settings=named)
     try:
-        config = settle(given.overrides(context.outputs.root, roles=()), environment).config
+        config = settle(files.overrides(context.outputs.root, roles=()), environment).config
     except SkillOptError:
         return
     for script in missing_scripts(config):
-        yield Wrong(UsageError(missing_words(script), CORRECT), ARGV)
+        # An attempt's folder may hold it.
+        yield Wrong(UsageError(missing_words(script), CORRECT), ARGV, warning=True)
     if config.env.skill_init and not config.env.from_scratch:
         try:
             read_skill(Path(config.env.skill_init), config.env.editable or (SKILL_FILE,))
@@ -189,10 +196,11 @@ def _follows(error: SkillOptError, taken: Sequence[str], typed: Sequence[str]) -
     Args:
         typed: settings of the form that the error is about.
     """
-    if isinstance(error, Undetermined) and error.key in taken:
+    keys = keys_in(f"{error.message} {error.hint}")
+    if {*keys, *([error.key] if isinstance(error, Undetermined) else [])} & {*taken}:
         return True
     if typed:
         return False
     groups = {key.partition(".")[0] for key in taken}
-    named = {key.partition(".")[0] for key in keys_in(f"{error.message} {error.hint}")}
+    named = {key.partition(".")[0] for key in keys}
     return bool(groups & (named or SURROUNDINGS))

@@ -76,13 +76,15 @@ def submit(context: WebContext, request: Request, form: SubmittedForm) -> Page |
     if not form.genuine:
         return _page(context, given, wrong=[Wrong(STALE_FORM)])
     found = checked(given, context, environment)
-    if found.wrong:
-        return _page(context, given, wrong=[wrong.shown(secrets) for wrong in found.wrong])
+    wrong = [wrong.shown(secrets) for wrong in found.wrong]
+    if not all(one.warning for one in wrong):
+        return _page(context, given, wrong=wrong)
     if action != "start" or form["planned"] != given.mark:
         plan = _plan(context, given, found) | {"outdated": action == "start"}
-        return _page(context, given, plan=plan)
+        return _page(context, given, plan=plan, wrong=wrong)
     if form["trust"] != consent_mark(unapproved(found.asked)):
-        return _page(context, given, plan=_plan(context, given, found) | {"unagreed": True})
+        plan = _plan(context, given, found) | {"unagreed": True}
+        return _page(context, given, plan=plan, wrong=wrong)
     agree(found.asked)
     try:
         name = _start(context, given)
@@ -142,7 +144,7 @@ def _page(
     fields = (*first, *(field for group in groups for field in group.fields))
     # In the order of the page, to be corrected from top to bottom.
     places = [BENCHMARK, *OWN_FIELDS, RUN_ID, *(field.key for field in fields)]
-    errors = {place: [w.error for w in wrong if w.place == place] for place in places}
+    told = {place: [w for w in wrong if w.place == place] for place in places}
     rows = {row["key"]: row for row in empty.rows()}
     variables = {
         "given": given,
@@ -150,32 +152,33 @@ def _page(
         "benchmarks": [OWN_FILE, *names(BENCHMARKS)],
         "own_file": OWN_FILE,
         "own": own,
-        "of_own_file": _of_own_file(own, options, given, errors),
+        "of_own_file": _of_own_file(own, options, given, told),
         "inferred": _inferred(given, rows),
         "presets": preset_names(),
         "first": first,
         "groups": groups,
         "empty": rows,
         "plan": plan,
-        "wrong": {place: found for place, found in errors.items() if found},
-        "elsewhere": [w.error for w in wrong if w.place not in errors],
+        "told": {place: found for place, found in told.items() if found},
+        "wrong": [place for place, found in told.items() if not all(w.warning for w in found)],
+        "elsewhere": [w.error for w in wrong if w.place not in told],
         "root": str(context.outputs.root),
     }
-    return Page("new.html", variables, 422 if wrong else 200)
+    return Page("new.html", variables, 200 if all(w.warning for w in wrong) else 422)
 
 
 def _of_own_file(
     own: Iterable[Field],
     options: frozenset[str],
     given: Given,
-    errors: Mapping[str, Sequence[SkillOptError]],
+    told: Mapping[str, Sequence[Wrong]],
 ) -> set[str]:
     """The fields that are shown only where a file of own tasks is chosen.
 
     Others are of the benchmark as well, or hold something.
     """
     shown = {*TASKS, *given.settings, *(f"env.{name}" for name in options)}
-    return {field.key for field in own if field.key not in shown and not errors[field.key]}
+    return {field.key for field in own if field.key not in shown and not told[field.key]}
 
 
 def _inferred(given: Given, rows: Mapping[str, Mapping[str, Any]]) -> set[str]:

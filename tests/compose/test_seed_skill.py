@@ -50,6 +50,18 @@ def test_a_typo_in_the_path_never_starts_from_nothing() -> None:
     assert "`env.from_scratch=true`" in caught.value.hint
 
 
+@pytest.mark.parametrize("path", ["mien.md", "mien"])
+def test_a_skill_that_is_not_there_is_told_before_what_would_be_wrong_with_a_file(
+    path: str,
+) -> None:
+    env = EnvConfig(skill_init=path, editable=("SKILL.md",))
+    with pytest.raises(UsageError, match=rf"{path} does not exist"):
+        seed_skill(env, "# Shipped\n")
+    Path(path).write_text("# Mine\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"the skill is no folder"):
+        seed_skill(env, "# Shipped\n")
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [

@@ -20,7 +20,7 @@ from skillopt_cli.plugins import load_benchmark
 from skillopt_cli.runlog.text.format import duration
 from skillopt_cli.web import launcher as launching
 from skillopt_cli.web import start_run
-from skillopt_cli.web.form import OWN_FIELDS, Given
+from skillopt_cli.web.form import OWN_FIELDS, OWN_FILE, Given
 from skillopt_cli.web.form_check import MOST_MISTAKES
 from skillopt_cli.web.security import Access
 from skillopt_cli.web.token import VARIABLE
@@ -253,6 +253,48 @@ def test_files_that_are_not_there_are_told_beside_every_other_mistake(
     assert "no_such_skill does not exist" in found["set-env-skill_init"]
     assert "script no_such_agent.py" in found["set-model-command-argv"]
     assert ("no model endpoint" in found[""]) == (values == {"preset": ""})
+
+
+@pytest.mark.parametrize("values", [{}, {"set:train.num_epochs": "two"}])
+def test_a_script_that_is_not_there_is_a_warning_at_its_field_whatever_else_is_wrong(
+    tmp_path: Path, values: dict[str, str]
+) -> None:
+    """An attempt's folder may hold it, so that it keeps nobody from starting."""
+    with client(tmp_path) as asking:
+        answer = send(asking, "plan", **TINY, **UNREACHED, **values)
+    assert answer.status_code == (422 if values else 200)
+    page = parsed(answer.text)
+    beside = page.find(".//*[@id='set-model-command-argv-error']")
+    assert beside is not None and "script no_such_agent.py" in text_of(beside)
+    assert [part.get("class") for part in beside] == ["warn"]
+    box = page.find(".//*[@id='set-model-command-argv']")
+    assert box is not None and box.get("aria-invalid") is None
+    assert ('value="start"' in answer.text) is (not values)
+
+
+def test_files_and_tasks_that_are_not_clear_are_told_with_what_follows_from_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answers = ["12.5", "7", "3", "8", "19", "2026-01-13"] * 4
+    lines = [{"question": f"What is it {n}?", "answer": a} for n, a in enumerate(answers)]
+    Path("t.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    given = {
+        **UNREACHED,
+        "benchmark": OWN_FILE,
+        "preset": "tiny",
+        "set:env.data_path": "t.jsonl",
+        "set:env.skill_init": "no_such_skill",
+        "set:env.editable": "SKILL.md scripts/*.py",
+        "set:train.num_epochs": "two",
+    }
+    argv, skill = "set-model-command-argv", "set-env-skill_init"
+    with client(tmp_path) as asking:
+        found = mistakes(send(asking, "plan", **given).text)
+        corrected = {**given, "set:train.num_epochs": "2", "set:env.scorer": "exact"}
+        left = mistakes(send(asking, "plan", **corrected).text)
+    assert set(found) == {"", "set-env-scorer", "set-train-num_epochs", skill, argv}
+    assert set(left) == {"", skill, argv}
 
 
 def test_a_form_of_mistakes_without_end_is_answered(tmp_path: Path) -> None:
