@@ -33,6 +33,7 @@ Settings = tuple[tuple[str, str], ...]
 """Settings by dotted key, each value as the text that follows `--set KEY=`."""
 
 SEED = "train.seed"
+_METRIC = "evaluation.gate_metric"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\Z")
 _HINT = "it is YAML, such as `{benchmark: searchqa, grid: {optimizer.learning_rate: [4, 8]}}`"
 Sampler = Literal["tpe", "random"]
@@ -248,6 +249,11 @@ def _check(grid: SweepGrid) -> None:
         raise ConfigError(f"{path}: `{SEED}` is fixed, and `seeds` are given", "keep the seeds")
     if repeated := [seed for i, seed in enumerate(grid.seeds) if seed in grid.seeds[:i]]:
         raise ConfigError(f"{path}: `seeds` lists the seed {repeated[0]} twice", "list it once")
+    if grid.search is not None and _METRIC in axes:
+        raise ConfigError(
+            f"{path}: a search cannot choose `{_METRIC}`, under which it compares scores",
+            "list its values without `search`, which ranks all combinations by the hard score",
+        )
     if grid.search is not None and grid.search.prune and len(grid.seeds) > 1:
         raise ConfigError(
             f"{path}: `search.prune` cannot judge a combination by one of its {len(grid.seeds)}"

@@ -8,7 +8,7 @@ from typing import Any
 from skillopt_cli.config.declarations import declared
 from skillopt_cli.config.layers import typed
 from skillopt_cli.core.ledger import Spent
-from skillopt_cli.core.statistics import detectable_gain
+from skillopt_cli.core.statistics import CHANGED, detectable_gain
 from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.reports.run.cost import money_cell
 from skillopt_cli.runlog.summary import summarise
@@ -34,7 +34,10 @@ def sweep_page(grid: SweepGrid, found: SweepResults, budget: SweepBudget) -> Ite
     finished = sum(result.finished for result in results)
     yield Heading(f"Sweep {grid.name}", 1, f"{finished} of {count(len(results), 'run')} finished")
     priced = any(result.view.spent.usd or result.view.spent.unpriced for result in results)
-    titles = ("", *(names(grid.axes)), "runs", "selection", "test", "95 %", "n", "against first")
+    selection, test = "selection", "test"
+    if any(name != "hard" for name, _ in found.metrics):
+        selection, test = f"selection ({found.metric})", "test (hard)"
+    titles = ("", *(names(grid.axes)), "runs", selection, test, "95 %", "n", "against first")
     titles += ("USD",) if priced else ()
     placed = zip(found.places, found.combinations, strict=True)
     rows = [_cells(place, combination, priced) for place, combination in placed]
@@ -54,8 +57,9 @@ def sweep_document(
     """The summary for programs; the numbers of a run are those of its `summary.json`.
 
     `against_first` is None for the first combination and where a comparison is impossible; its
-    `chance` is the p-value, corrected for the number of comparisons. `notes` are the sentences
-    below the table of the summary for people.
+    `chance` is the p-value, corrected for the number of comparisons. The `gate_score`s of a
+    combination are under the metric `ranked_by`, which is hard where the gates of the runs have
+    different ones. `notes` are the sentences below the table of the summary for people.
     """
     placed = zip(found.places, found.combinations, strict=True)
     return {
@@ -65,6 +69,7 @@ def sweep_document(
         "interrupted": found.outcome.interrupted,
         "finished": all(r.finished or r.status == "pruned" for r in found.results),
         "incomparable": found.incomparable or None,
+        "ranked_by": found.metric,
         "combinations": [_document(place, combination) for place, combination in placed],
         "caps": {
             cap.name: {"limit": cap.limit, "spent": round(budget.spent(cap.name), 6)}
@@ -131,10 +136,15 @@ def _verdict_cell(against: SweepComparison) -> str:
 
 def _notes(grid: SweepGrid, found: SweepResults) -> Iterator[str]:
     if any(c.complete for c in found.combinations):
+        ranked = "the selection score, which chose each best skill and so overestimates it"
+        if len(found.metrics) > 1:
+            ranked = (
+                "the hard selection score, as the gates of the runs have different metrics; each"
+                " best skill was chosen on these tasks, which overestimate it"
+            )
         yield (
-            "Ranked by the selection score, which chose each best skill and so overestimates it;"
-            " compared on the test tasks (exact sign-flip test over tasks, corrected for the number"
-            " of comparisons)."
+            f"Ranked by {ranked}; compared on the test tasks (exact sign-flip test over tasks,"
+            " corrected for the number of comparisons)."
         )
     if found.incomparable:
         yield f"Not compared: {one_line(found.incomparable)}."
@@ -148,11 +158,12 @@ def _notes(grid: SweepGrid, found: SweepResults) -> Iterator[str]:
     if not apart:
         yield "All differences are within noise: on these tasks no combination is shown to be best."
     else:
-        yield f"{count(len(apart), 'difference')} from the first is more than noise."
+        verb = "is" if len(apart) == 1 else "are"
+        yield f"{count(len(apart), 'difference')} from the first {verb} more than noise."
     n = min(c.tested.n for c in tested if c.tested)
     gain = detectable_gain(n)
     if gain is None:
-        yield f"{n} test tasks are too few to show which of two skills is better reliably."
+        yield f"{count(n, 'test task')} hardly show a gain of up to {CHANGED:.2f}."
     else:
         yield f"{n} test tasks show reliably a gain of {gain:.2f} or more, not less."
     if len(grid.seeds) < 2:

@@ -1,7 +1,8 @@
 """Results of a sweep: ranked combinations and the significance of their differences.
 
 Combinations are ranked by selection score and compared by test score: tasks that chose a skill
-overestimate it.
+overestimate it. The selection score is that of the gate, or the hard one where the gates of the
+runs have different metrics, whose scores cannot be compared.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from skillopt_cli.compose.fingerprint import read_manifest
 from skillopt_cli.core.errors import DataError, UsageError
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.core.paired_statistics import paired_differences
+from skillopt_cli.core.score import MetricName
 from skillopt_cli.core.statistics import LEVEL, corrected, interval
 from skillopt_cli.runlog.best_scores import best_test_scores
 from skillopt_cli.runlog.manifest_diff import require_same_tasks
@@ -27,6 +29,8 @@ from skillopt_cli.sweeps.scheduler import SweepOutcome
 from skillopt_cli.sweeps.trials import Trial
 
 Verdict = Literal["better", "worse", "within noise"]
+GateMetric = tuple[MetricName, float | None]
+"""Name of a gate's metric, and of a mixed one its weight."""
 TaskScores = Mapping[str, float]
 """Hard scores on test tasks, by task."""
 
@@ -107,12 +111,14 @@ class Combination:
     Attributes:
         tested: None where a run has no test score yet.
         against: None for the first one, and where a comparison is impossible.
+        common_metric: whether all runs of the sweep have the same gate metric.
     """
 
     settings: Settings
     results: tuple[TrialResult, ...]
     tested: TestScores | None = None
     against: SweepComparison | None = None
+    common_metric: bool = True
 
     @property
     def complete(self) -> bool:
@@ -121,13 +127,17 @@ class Combination:
 
     @property
     def before(self) -> float | None:
-        """Mean selection score of the seed skill, under the gate metric, over finished runs."""
-        return _mean([r.view.baseline.value if r.view.baseline else None for r in self._finished])
+        """Mean selection score of the seed skill over finished runs, as `SweepResults.metric`."""
+        found = [result.view.baseline for result in self._finished]
+        return _mean([
+            None if seed is None else seed.value if self.common_metric else seed.hard
+            for seed in found
+        ])
 
     @property
     def best(self) -> float | None:
-        """Mean selection score of the best skills, under the gate metric, over finished runs."""
-        return _mean([result.view.standing.best for result in self._finished])
+        """Mean selection score of the best skills over finished runs, as `SweepResults.metric`."""
+        return _mean([_best_score(r.view, self.common_metric) for r in self._finished])
 
     @property
     def _finished(self) -> list[TrialResult]:
@@ -139,12 +149,19 @@ class SweepResults:
     """The combinations of a sweep, best first, incomplete ones last.
 
     Attributes:
+        metrics: the gate metrics of the runs.
         incomparable: why combinations are not compared, else empty.
     """
 
     combinations: Sequence[Combination] = ()
     incomparable: str = ""
     outcome: SweepOutcome = field(default_factory=SweepOutcome)
+    metrics: frozenset[GateMetric] = frozenset()
+
+    @property
+    def metric(self) -> MetricName:
+        """The metric of the selection scores: that of the gates, hard where they differ."""
+        return next(iter(self.metrics))[0] if len(self.metrics) == 1 else "hard"
 
     @property
     def places(self) -> list[int | None]:
@@ -170,11 +187,29 @@ def sweep_results(
     groups: dict[Settings, list[TrialResult]] = {}
     for trial in trials:
         groups.setdefault(trial.settings, []).append(_result(trial, outcome, read))
-    found = [Combination(settings, tuple(results)) for settings, results in groups.items()]
+    metrics = frozenset(gate_metric(trial) for trial in trials)
+    found = [
+        Combination(settings, tuple(results), common_metric=len(metrics) < 2)
+        for settings, results in groups.items()
+    ]
     found.sort(key=_rank)
     why = _incomparable([c for c in found if c.complete])
     tested = [replace(c, tested=_test_scores(c)) if c.complete else c for c in found]
-    return SweepResults(tested if why else _with_comparisons(tested), why, outcome)
+    return SweepResults(tested if why else _with_comparisons(tested), why, outcome, metrics)
+
+
+def gate_metric(trial: Trial) -> GateMetric:
+    """The metric of a run's gate."""
+    gate = trial.config.evaluation
+    return gate.gate_metric, gate.gate_mixed_weight if gate.gate_metric == "mixed" else None
+
+
+def _best_score(view: RunView, common_metric: bool) -> float | None:
+    """The selection score of the best skill; logs of old versions may not have the hard one."""
+    if common_metric:
+        return view.standing.best
+    means = view.saved.best if view.saved else None
+    return means.hard if means else None
 
 
 def _rank(combination: Combination) -> tuple[bool, float]:

@@ -156,6 +156,12 @@ def test_a_misspelt_key_gets_a_suggestion(wrong: str, hint: str) -> None:
     assert refusal(f"{USUAL}{wrong}\n").hint.startswith(hint)
 
 
+def test_a_search_does_not_choose_what_a_score_is() -> None:
+    text = "grid:\n  evaluation.gate_metric: [hard, soft]\n"
+    assert grid(text).size == 2
+    assert "cannot choose `evaluation.gate_metric`" in refusal(f"{text}search: {{}}\n").message
+
+
 def test_bounds_that_hold_nothing_are_refused() -> None:
     for bounds in ("{low: 4, high: 1}", "{low: 0, high: 1, log: true}", "{low: 1}"):
         text = f"grid:\n  optimizer.learning_rate: {bounds}\nsearch: {{}}\n"

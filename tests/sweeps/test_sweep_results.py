@@ -11,7 +11,7 @@ import pytest
 from sweep_rig import finished, stopped, trial
 
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.events import TestMeasured
+from skillopt_cli.core.events import BaselineMeasured, CheckpointSaved, Means, TestMeasured
 from skillopt_cli.core.paired_statistics import sign_flip_test
 from skillopt_cli.core.statistics import LEVEL, interval
 from skillopt_cli.reports.page import as_markdown
@@ -231,7 +231,7 @@ def test_equal_scores_share_a_place(runs: Runs) -> None:
     assert found.places == [1, 1, 3, 4, 4, None]
     document = sweep_document(GRID, found, SweepBudget(()), 0)
     assert [c["place"] for c in document["combinations"]] == [1, 1, 3, 4, 4, None]
-    rows = [line.split("|")[1].strip() for line in page(found).splitlines() if "0." in line]
+    rows = [line.split("|")[1].strip() for line in page(found).splitlines() if "| 0." in line]
     assert rows[:5] == ["1", "1", "3", "4", "4"]
 
 
@@ -278,3 +278,66 @@ def test_a_run_whose_log_is_damaged_has_no_result(runs: Runs) -> None:
         "line 3 is not a fact",
     )
     assert "a: line 3 is not a fact" in page(found)
+
+
+def gated(
+    runs: Runs, name: str, metric: str, gate: float, hard: float, weight: float = 0.5
+) -> None:
+    """A run whose best skill has these selection scores under its gate metric and the hard one."""
+    runs.add(name, gate, [1.0, 0.0])
+    made = runs.trials[-1]
+    evaluation = made.config.evaluation.model_copy(
+        update={"gate_metric": metric, "gate_mixed_weight": weight}
+    )
+    runs.trials[-1] = replace(
+        made, config=made.config.model_copy(update={"evaluation": evaluation})
+    )
+    means = Means("x", hard, gate, 4, 4)
+    checkpoint = CheckpointSaved(1, gate, gate, 1, 1, 9, means, means)
+    runs.views[name] = replace(
+        runs.views[name],
+        saved=checkpoint,
+        baseline=BaselineMeasured(gate / 2, hard / 2, gate / 2, 4, 4),
+    )
+
+
+@pytest.mark.parametrize(
+    ("gates", "metric", "places"),
+    [
+        ((("hard", 0.5), ("hard", 0.5)), "hard", ["a", "b"]),
+        ((("soft", 0.5), ("soft", 0.5)), "soft", ["b", "a"]),
+        ((("mixed", 0.5), ("mixed", 0.5)), "mixed", ["b", "a"]),
+        ((("hard", 0.5), ("soft", 0.5)), "hard", ["a", "b"]),
+        ((("mixed", 0.2), ("mixed", 0.8)), "hard", ["a", "b"]),
+        # The weight of a gate that mixes nothing is none of its metric.
+        ((("soft", 0.2), ("soft", 0.8)), "soft", ["b", "a"]),
+    ],
+)
+def test_combinations_are_ranked_by_one_metric_which_is_named(
+    runs: Runs, gates: tuple[tuple[str, float], ...], metric: str, places: list[str]
+) -> None:
+    scores = {"a": (0.6, 0.6), "b": (0.5 if metric == "hard" == gates[1][0] else 0.9, 0.5)}
+    for name, (gate, weight) in zip("ab", gates, strict=True):
+        gated(runs, name, gate, *scores[name], weight)
+    found = runs.sweep_results()
+    assert (found.metric, order(found)) == (metric, places)
+    shown = {c.settings[0][1]: (c.before, c.best) for c in found.combinations}
+    by_hard = len(found.metrics) > 1
+    assert shown == {n: (v[by_hard] / 2, v[by_hard]) for n, v in scores.items()}
+    text = page(found)
+    named = f"selection ({metric})" in text and "test (hard)" in text
+    assert named == any(gate != "hard" for gate, _ in gates)
+    assert ("the gates of the runs have different metrics" in text) == by_hard
+    document = sweep_document(GRID, found, SweepBudget(()), 0)
+    assert document["ranked_by"] == metric
+    assert [c["best_gate_score"] for c in document["combinations"]] == [shown[n][1] for n in places]
+
+
+def test_the_notes_agree_with_each_other(runs: Runs) -> None:
+    for name, best, mark in (("a", 0.7, 1.0), ("b", 0.6, 0.0), ("c", 0.5, 0.0)):
+        runs.add(name, best, [mark] * 12)
+    notes = sweep_document(GRID, runs.sweep_results(), SweepBudget(()), 0)["notes"]
+    assert notes[1:3] == [
+        "2 differences from the first are more than noise.",
+        "12 test tasks hardly show a gain of up to 0.20.",
+    ]

@@ -46,6 +46,8 @@ def sweep(context: WebContext, request: Request) -> Page:
             **_row(name, document),
             "document": document,
             "command": _command(document),
+            # A sweep of an older version has the scores of the gate, whichever that was.
+            "metric": str(document.get("ranked_by", "hard")),
             "notes": [str(text) for text in document.get("notes") or ()],
             "combinations": combinations,
             "keys": list(dict.fromkeys(key for one in combinations for key in one["settings"])),
