@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from skillopt_cli.core.events import BlockTried, SkillPruned
 from skillopt_cli.runlog.costs import Document
-from skillopt_cli.runlog.text.format import change, count, pair, shorten
+from skillopt_cli.runlog.text.format import change, count, pair, score, shorten
 
 CHARS_PER_TOKEN = 4
 """The estimate behind every number of tokens of a text that no model has counted."""
@@ -33,6 +33,11 @@ def pruned_document(event: SkillPruned) -> Document:
 
 def pruned_words(event: SkillPruned) -> str:
     """The result in a line."""
+    if event.before == 0:
+        return (
+            f"nothing was removed: the skill scores {score(event.before)} on the selection split,"
+            " where no removal scores lower, so none can be judged"
+        )
     removed = sum(block.removed for block in event.blocks)
     saved = event.chars_before - event.chars
     before, after = pair(event.before, event.after)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from skillopt_cli.core.blocks import Block, blocks, without
 from skillopt_cli.core.companion_files import SKILL_FILE
 from skillopt_cli.core.events import BlockTried, SkillPruned
-from skillopt_cli.core.gate import GateDecision, gain, gate
+from skillopt_cli.core.gate import EPSILON, GateDecision, gain, gate
 from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.stages.measure import measure
@@ -15,13 +15,16 @@ from skillopt_cli.stages.run import Run
 
 _REASONS = {"reject": "worse", "indecisive": "too few scored attempts to compare"}
 
+_ZERO = "no removal scores lower than 0"
+
 
 async def prune(run: Run, measured: Measured) -> Measured:
     """The skill without the blocks whose removal is not worse on the selection split.
 
     One block at a time is left out, sections before what is in them, and the rest is measured in
     full. A removal that the gate does not find worse is kept, and what comes after is tried on the
-    shorter text. Emits what became of every block.
+    shorter text. A skill that solves nothing is left as it is: without any of its blocks it would
+    score no lower, which shows of none that it does nothing. Emits what became of every block.
 
     Args:
         measured: the skill with its marks on the selection split.
@@ -31,6 +34,12 @@ async def prune(run: Run, measured: Measured) -> Measured:
     removed: list[Block] = []
     tried: list[BlockTried] = []
     found = _removable(whole)
+    if (score := measured.mean(run.metric)) is not None and score <= EPSILON:
+        tried = [
+            BlockTried(block.kind, block.line, block.end - block.start, removed=False, reason=_ZERO)
+            for block in found
+        ]
+        found = ()
     for number, block in enumerate(found, 1):
         if any(other.holds(block) for other in removed):
             continue

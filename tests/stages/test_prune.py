@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import pytest
 from scores import Target, answer, table_run
 
 from skillopt_cli.core.events import RolloutFinished, SkillPruned
 from skillopt_cli.core.score import Mark, Measured
 from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.runlog.pruning import pruned_words
 from skillopt_cli.stages import measure, prune
 from skillopt_cli.testing import EventLog
 
@@ -91,3 +93,18 @@ def test_a_removal_that_cannot_be_compared_is_not_kept() -> None:
     assert found.skill.text == "- a\n"
     (event,) = log.of(SkillPruned)
     assert event.blocks[0].reason == "too few scored attempts to compare"
+
+
+@pytest.mark.parametrize(("metric", "kept"), [("hard", True), ("soft", False)])
+def test_of_a_skill_that_solves_nothing_nothing_is_removed(metric: str, *, kept: bool) -> None:
+    target = Target(lambda skill, task: answer(Mark(0.0, 0.4)))
+    run, _, log = table_run(target, (f"evaluation.gate_metric={metric}",), selection=2)
+    start = Measured(SkillDocument("- a\n- b\n"), {t: Mark(0.0, 0.4) for t in ("s0", "s1")})
+    found = asyncio.run(prune(run, start))
+    (event,) = log.of(SkillPruned)
+    assert (found.skill.text == start.skill.text) == kept
+    assert bool(log.of(RolloutFinished)) != kept, "and nothing is spent on it"
+    assert ("none can be judged" in pruned_words(event)) == kept
+    reasons = [block.reason for block in event.blocks if not block.removed]
+    assert (reasons == ["no removal scores lower than 0"] * 2) == kept
+    assert kept == all(block.chars > 0 and not block.removed for block in event.blocks)
