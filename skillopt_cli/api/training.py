@@ -21,7 +21,7 @@ from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import Role
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.planning.planned_request import with_plan
-from skillopt_cli.planning.planner import Progress
+from skillopt_cli.planning.progress import Progress
 from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.store.layout import CONFIG, EVAL_PLAN
 

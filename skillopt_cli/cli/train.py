@@ -24,7 +24,7 @@ from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.planning.planned_request import with_plan
-from skillopt_cli.planning.planner import Progress
+from skillopt_cli.planning.progress import Progress
 from skillopt_cli.runlog.text.format import UNKNOWN, count, out_of, pair, score
 
 

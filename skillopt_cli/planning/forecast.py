@@ -30,6 +30,10 @@ class Range:
         """What may not be needed."""
         return Range(0.0, chance * self.point, self.high)
 
+    def less(self, other: Range) -> Range:
+        """What is left once the likely number of the other is made."""
+        return Range(*(max(0.0, n - other.point) for n in (self.low, self.point, self.high)))
+
     def __mul__(self, factor: Range | float) -> Range:
         by = factor if isinstance(factor, Range) else Range.of(factor)
         return Range(self.low * by.low, self.point * by.point, self.high * by.high)
@@ -122,6 +126,16 @@ class Amount:
             for numbers in (self.attempts, self.calls)
         )
         return Amount(attempts, calls, self.seconds.maybe(chance))
+
+    def without(self, made: Amount) -> Amount:
+        """What is left of this work once some of it is made; time shrinks as the work does."""
+        attempts, calls = (
+            {stage: number.less(known.get(stage, Range())) for stage, number in numbers.items()}
+            for numbers, known in ((self.attempts, made.attempts), (self.calls, made.calls))
+        )
+        left, whole = Amount(attempts, calls), (self.rollouts + self.asked).point
+        share = (left.rollouts + left.asked).point / whole if whole else 1.0
+        return replace(left, seconds=self.seconds * share)
 
     def likely(self, other: Amount) -> Amount:
         """This work with the likely values of the other."""

@@ -67,6 +67,7 @@ class Forecaster:
         asks: whether the optimizer is a model; one that is none makes no calls.
         seeded: whether the seed skill has a text; without one it is the test's arm without a skill.
         done: steps recorded for good; what is left is forecast. None before the baseline is.
+        made: work of what the run stopped at that the journal has.
         attempt: how many calls an attempt makes.
         confirmation: tasks set aside for the verdict.
         blocks: those of the seed skill.
@@ -80,6 +81,7 @@ class Forecaster:
     assumed: Assumptions
     seeded: bool = True
     done: int | None = None
+    made: Amount = field(default_factory=Amount)
     attempt: AttemptCalls = ONE_CALL
     confirmation: int = 0
     blocks: int = 0
@@ -97,11 +99,13 @@ class Forecaster:
     def forecast(self) -> Forecast:
         """The whole training, or what is left of it."""
         baseline = self._attempts("measure", Range.of(self.sizes["selection"]))
-        test = self._test()
-        if self.done is not None:
-            # What a step was at, and what was tested, may be in the journal already.
-            baseline, test = Amount(), test.maybe()
-        steps = tuple(self._steps())
+        test, steps = self._test(), tuple(self._steps())
+        if self.done is None:
+            baseline = baseline.without(self.made)
+        else:
+            # Texts that were tested before may be among those of the test.
+            baseline, test = Amount(), test.without(self.made).maybe()
+            steps = (*(step.without(self.made) for step in steps[:1]), *steps[1:])
         return Forecast(
             baseline=baseline,
             steps=steps,

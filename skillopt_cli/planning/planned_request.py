@@ -8,7 +8,8 @@ from skillopt_cli.compose.benchmark import open_benchmark
 from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.planning.plan_text import short_lines
-from skillopt_cli.planning.planner import Progress, plan_run
+from skillopt_cli.planning.planner import plan_run
+from skillopt_cli.planning.progress import Progress
 
 
 def with_plan(

@@ -31,7 +31,6 @@ from skillopt_cli.core.blocks import blocks
 from skillopt_cli.core.caps import Cap, Use
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import Role
-from skillopt_cli.core.ledger import Ledger
 from skillopt_cli.core.plan import TrainPlan
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import Split, Task
@@ -51,11 +50,10 @@ from skillopt_cli.planning.call_costs import (
 from skillopt_cli.planning.forecast import Amount, Assumptions, AttemptCalls, Forecast, Range
 from skillopt_cli.planning.forecaster import Forecaster
 from skillopt_cli.planning.plan_from_run import EarlierRun
+from skillopt_cli.planning.progress import NOTHING_USED, Progress
 from skillopt_cli.ports import BackendSpec, Benchmark, Speed
 from skillopt_cli.runlog.remaining import Schedule
-from skillopt_cli.runlog.view import RunView
 
-NOTHING_USED = Use(Ledger())
 CORNERS = (
     Assumptions(accuracy=0.9, unchanged=0.5, measured=0.5, passing=0.5),
     Assumptions(accuracy=0.1, unchanged=0.0, measured=1.0, passing=0.05),
@@ -70,24 +68,6 @@ class CapCoverage:
     cap: Cap
     steps: int
     tested: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run has come.
-
-    Attributes:
-        done: steps recorded for good; None before the baseline is.
-        used: what its processes used.
-    """
-
-    done: int | None = None
-    used: Use = NOTHING_USED
-
-    @classmethod
-    def of(cls, view: RunView) -> Progress:
-        """That of the run whose log adds up to this view."""
-        return cls(view.done if view.saved else None, Use(view.ledger, view.wall_time / 60))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +239,7 @@ def plan_run(
         assumed=assumed,
         seeded=bool(skill.sent.text),
         done=progress.done,
+        made=progress.made(attempt),
         attempt=attempt,
         confirmation=len(confirmation_tasks(config, benchmark)),
         blocks=len(blocks(skill)),

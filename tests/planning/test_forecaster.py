@@ -9,7 +9,7 @@ import pytest
 
 from skillopt_cli.core.plan import LearningRate, TrainPlan
 from skillopt_cli.core.task import Split
-from skillopt_cli.planning.forecast import Assumptions, AttemptCalls, Forecast, Range
+from skillopt_cli.planning.forecast import Amount, Assumptions, AttemptCalls, Forecast, Range
 from skillopt_cli.planning.forecaster import ACCEPTED, Forecaster
 from skillopt_cli.testing import Toy
 
@@ -31,6 +31,29 @@ def forecast(
     plan = TrainPlan(epochs, 12, 4, 1, 42, LearningRate(4, 2))
     assumed = Assumptions(accuracy, best, unchanged, measured)
     return Forecaster(config, plan, SIZES, asks=True, assumed=assumed).forecast()
+
+
+@pytest.mark.parametrize("done", [None, 0, 5])
+def test_what_the_journal_has_of_the_part_at_work_is_not_forecast_again(done: int | None) -> None:
+    config = Toy(("evaluation.early_reject=false",)).config()
+    plan = TrainPlan(2, 12, 4, 1, 42, LearningRate(4, 2))
+    whole = Forecaster(config, plan, SIZES, asks=True, assumed=Assumptions(0.5), done=done)
+    stage = "measure" if done is None else "rollout"
+    made = Amount({stage: Range.of(3)}, {} if done is None else {"reflect": Range.of(1)})
+    before, left = whole.forecast(), replace(whole, made=made).forecast()
+    part = "baseline" if done is None else "training"
+    for forecast, fewer in ((before, 0), (left, 3)):
+        assert forecast.total.rollouts.point == before.total.rollouts.point - fewer
+    assert before.total.asked.point - left.total.asked.point == (done is not None)
+    assert getattr(left, part).seconds.point < getattr(before, part).seconds.point
+    assert left.steps[1:] == before.steps[1:]
+    assert left.test.rollouts == before.test.rollouts
+
+
+def test_more_than_was_likely_may_be_made_already() -> None:
+    made = Amount({"rollout": Range.of(90)}, seconds=Range.of(9))
+    left = Amount({"rollout": Range(1, 4, 100)}, seconds=Range(1, 2, 3)).without(made)
+    assert left == Amount({"rollout": Range(0, 0, 10)}, seconds=Range(0, 0, 0))
 
 
 def arms(*settings: str, best: int | None = None, epochs: int = 2) -> float:
