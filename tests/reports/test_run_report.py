@@ -33,7 +33,7 @@ from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import SUGGEST, Edit, EditOutcome
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.core.task import Usage
-from skillopt_cli.reports.page import as_markdown
+from skillopt_cli.reports.page import Rows, as_markdown
 from skillopt_cli.reports.run.comparison import side_by_side
 from skillopt_cli.reports.run.document import report_document
 from skillopt_cli.reports.run.run_report import run_report
@@ -223,6 +223,61 @@ def test_an_evaluation_names_the_split_it_measured(label: str, split: str) -> No
     view = fold(stamp(facts))
     assert result_line(view) == f"Score: {split} 0.17 (n=10)"
     assert result_cell(run_row(Path("outputs/searchqa/e"), view)) == f"{split}: 0.17 (n=10)"
+
+
+@pytest.mark.parametrize(
+    ("label", "split"),
+    [
+        ("eval", "test"),
+        ("seed", "test"),
+        ("my_arm", "test"),
+        ("all", "all"),
+        ("seed_train", "train"),
+        ("before_selection", "selection"),
+    ],
+)
+def test_every_result_of_an_evaluation_is_listed_with_its_split(label: str, split: str) -> None:
+    facts = [begun(total_steps=0, epochs=0), ev.TestMeasured(label, "d", 0.17, 0.6, 10, 10)]
+    (row,) = run_row(Path("outputs/searchqa/e"), fold(stamp(facts)))["evaluated"]
+    assert (row["label"], row["split"]) == (label, split)
+
+
+@pytest.mark.parametrize(
+    ("labels", "best", "n"),
+    [
+        (["eval"], "0.17", "10"),
+        (["seed", "best"], "0.17 (seed)", "10"),
+        (["selection"], "-", "-"),
+        (["seed_selection", "best_selection"], "-", "-"),
+    ],
+)
+def test_only_test_scores_are_in_the_test_columns_of_a_comparison(
+    labels: list[str], best: str, n: str
+) -> None:
+    tests = [ev.TestMeasured(label, "d", 0.17, 0.6, 10, 10) for label in labels]
+    other = reported([begun(total_steps=0, epochs=0), *tests], "b")
+    cells = compared_row(other)
+    assert (cells["baseline"], cells["best"]) == ("-", "-")
+    assert (cells["test best"], cells["test n"]) == (best, n)
+
+
+def test_a_pruning_in_a_comparison_has_its_selection_scores_as_such() -> None:
+    pruned = ev.SkillPruned("a", "b", 0.5, 0.6, 100, 80, ())
+    tests = [
+        ev.TestMeasured(f"{name}_selection", "d", value, value, 10, 10)
+        for name, value in (("before", 0.5), ("pruned", 0.6))
+    ]
+    cells = compared_row(reported([begun(total_steps=0, epochs=0), pruned, *tests], "b"))
+    assert (cells["baseline"], cells["best"], cells["test best"]) == ("0.50", "0.60", "-")
+
+
+def compared_row(run: Subject) -> dict[str, str]:
+    """The cells of a run beside another one, by title; `test n` is the number of test tasks."""
+    page = side_by_side([reported(whole_run()), run])
+    table = next(block for block in page if isinstance(block, Rows))
+    titles = list(table.titles)
+    titles[len(titles) - 1 - titles[::-1].index("n")] = "test n"
+    return dict(zip(titles, table.rows[1], strict=True))
 
 
 def test_a_run_that_tested_its_seed_alone_is_listed_with_its_reach() -> None:

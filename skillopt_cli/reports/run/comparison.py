@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Literal
 
+from skillopt_cli.core.events import TestMeasured
 from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.reports.run.cost import is_priced, money_cell
 from skillopt_cli.reports.run.figures import courses
@@ -25,10 +26,12 @@ from skillopt_cli.runlog.text.format import (
     out_of,
     plain_words,
     result_name,
+    result_split,
     score,
 )
 from skillopt_cli.runlog.text.header import skill_words
 from skillopt_cli.runlog.verdict import why_no_change
+from skillopt_cli.runlog.view import RunView
 
 _ABREAST = 4
 """Runs that get a column each; of more, each gets a row."""
@@ -155,17 +158,18 @@ def _row(
     counts = (summary[f"total_{name}"] for name in ("accepts", "rejects", "skips", "indecisive"))
     gain = summary[f"test_delta_{kind}"]
     tested = f" ({change(gain)})" if gain is not None else ""
-    others = [t for label, t in run.view.tests.items() if not run.view.total_steps]
     n, scored = summary["test_n"], summary["test_scored"]
     test = score(summary[f"test_{kind}"]) + tested if n else "-"
-    if others:
-        n, scored = others[0].n, others[0].scored
-        split = result_name(others[0].label)
-        test = score(getattr(others[0], kind)) + ("" if split == "test" else f" ({split})")
+    selection = run.view.baseline.value if run.view.baseline else None, run.view.standing.best
+    if run.view.tests and not run.view.total_steps:
+        selection = _pruned_from_to(run.view)
+        # Scores of other tasks than the test ones have no column here.
+        first = next((t for t in run.view.tests.values() if result_split(t.label) == "test"), None)
+        n, scored = (first.n, first.scored) if first else (0, 0)
+        test = _tested_alone(first, kind) if first else "-"
     return (
         one_line(run.label),
-        _known(run.view.baseline.value if run.view.baseline else None),
-        _known(run.view.standing.best),
+        *map(_known, selection),
         *((run.view.run.metric if run.view.run else "-",) if named else ()),
         _origin(run.view.standing),
         _reach(summary["best_selection_scored"], summary["best_selection_n"]),
@@ -177,6 +181,17 @@ def _row(
         *((money_cell(run.view.spent),) if priced else ()),
         plain_words(str(summary["status"])),
     )
+
+
+def _tested_alone(test: TestMeasured, kind: Literal["hard", "soft"]) -> str:
+    """The test score of an evaluation, of the first of its skills where it has several."""
+    name = result_name(test.label)
+    return score(getattr(test, kind)) + ("" if name == "test" else f" ({name})")
+
+
+def _pruned_from_to(view: RunView) -> tuple[float | None, float | None]:
+    """The selection scores of a skill before and after its pruning; None in an evaluation."""
+    return (view.pruned.before, view.pruned.after) if view.pruned else (None, None)
 
 
 def _known(value: float | None) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.runlog.text.format import out_of, result_name, score
+from skillopt_cli.runlog.text.format import out_of, result_name, result_split, score
 from skillopt_cli.safe_files import read_regular
 from skillopt_cli.store.layout import EVENTS, SUMMARY, SUMMARY_SCHEMA, target_folders
 from skillopt_cli.store.log_lines import last_line
@@ -90,7 +90,7 @@ def run_row(folder: Path, view: RunView) -> Row:
         row["evaluated"] = [
             {
                 "label": t.label,
-                "split": result_name(t.label),
+                "split": result_split(t.label),
                 "hard": t.hard,
                 "n": t.n,
                 "scored": t.scored,
@@ -154,7 +154,7 @@ def test_cell(row: Row) -> str:
         counted = "test" if row["test_n"] else "baseline_test"
         return _scores(row, "baseline_test_hard", "test_hard", counted)
     return ", ".join(
-        f"{e['split']}: {score(e['hard'])} ({out_of(e['scored'], e['n'])})"
+        f"{result_name(e['label'])}: {score(e['hard'])} ({out_of(e['scored'], e['n'])})"
         for e in row["evaluated"]
     )
 
