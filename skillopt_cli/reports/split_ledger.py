@@ -7,7 +7,7 @@ of the same id and content in their test split.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -27,7 +27,7 @@ from skillopt_cli.store.layout import EVENTS, MANIFEST, target_folders
 _BASELINES = ("seed", "no_skill", "none")
 """Texts that nobody chooses by their test score."""
 _RUNS_IN_MEMORY = 512
-_TITLES = ("test looks", "command", "run", "target", "text", "hard", "soft", "tasks")
+_TITLES = ("test looks", "command", "run", "target", "text", "hard", "soft", "tasks", "shared")
 _SHOWN = 6
 _WIDEST = 40
 
@@ -38,10 +38,15 @@ class SplitLedger:
 
     Attributes:
         run: the folder of that run.
+        tasks: how many test tasks it has.
+        shared: how many of them the test split of each run that looked has, by run; fewer than
+            `tasks` where that split is another cut.
     """
 
     run: str
     looks: tuple[SplitLook, ...] = ()
+    tasks: int = 0
+    shared: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def runs(self) -> int:
@@ -66,7 +71,9 @@ class SplitLedger:
         by = "by this run alone" if self.alone else f"by {count(self.runs, 'run')}"
         chosen = {look.digest for look in self.looks if look.text not in _BASELINES}
         caution = ": a maximum over looks is optimistic" if len(chosen) > 1 else ""
-        return f"The test split was looked at {count(len(self.looks), 'time')}, {by}{caution}."
+        others = sum(self.shared[run] < self.tasks for run in {look.run for look in self.looks})
+        cut = f", {others} of them with another cut of it" if others else ""
+        return f"The test split was looked at {count(len(self.looks), 'time')}, {by}{cut}{caution}."
 
     @property
     def document(self) -> dict[str, Any]:
@@ -76,7 +83,7 @@ class SplitLedger:
             "runs": self.runs,
             "texts": len({look.digest for look in self.looks}),
             "sentence": self.sentence or None,
-            "looks": [asdict(look) for look in self.looks],
+            "looks": [{**asdict(look), "shared": self.shared[look.run]} for look in self.looks],
         }
 
 
@@ -90,14 +97,16 @@ def split_ledger(folder: Path) -> SplitLedger:
     mine = folder.parent if target_folders(folder.parent) else folder
     asked = frozenset[_Task]().union(*(found.tasks for found in _found_in(folder)))
     looks: dict[SplitLook, SplitLook] = {}
+    shared: dict[str, int] = {}
     for run in sorted(_folders(mine.parent), key=lambda run: run != mine):
         for found in _found_in(run):
-            if not asked.isdisjoint(found.tasks):
+            if common := len(asked & found.tasks):
+                shared[run.name] = max(common, shared.get(run.name, 0))
                 for look in found.looks:
                     # The log of a copied run folder has the looks of the run it is a copy of.
                     looks.setdefault(replace(look, run=""), look)
     ordered = sorted(looks.values(), key=lambda look: (look.time, look.run))
-    return SplitLedger(mine.name, tuple(ordered))
+    return SplitLedger(mine.name, tuple(ordered), len(asked), shared)
 
 
 _Task = tuple[str, str]
@@ -199,7 +208,10 @@ def ledger_blocks(ledger: SplitLedger, *, whole: bool) -> Iterator[Block]:
     if ledger.alone:
         return
     shown = ledger.looks if whole else ledger.looks[-_SHOWN:]
-    title, rows = "Looks at the test split", Rows(_TITLES, list(map(_row, shown)), (5, 6))
+    title, rows = (
+        "Looks at the test split",
+        Rows(_TITLES, [_row(look, ledger) for look in shown], (5, 6)),
+    )
     if whole:
         yield Details(title, (rows,))
         return
@@ -208,8 +220,9 @@ def ledger_blocks(ledger: SplitLedger, *, whole: bool) -> Iterator[Block]:
         yield Line(f"and {count(earlier, 'earlier look')}, which --json lists", "dim", free=True)
 
 
-def _row(look: SplitLook) -> tuple[str, ...]:
+def _row(look: SplitLook, ledger: SplitLedger) -> tuple[str, ...]:
     when = datetime.fromtimestamp(look.time, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
     text = f"{shorten(look.text, _WIDEST)} ({look.digest[:8]})"
     said = (when, look.command, look.run, look.target, text)
-    return (*map(one_line, said), score(look.hard), score(look.soft), out_of(look.scored, look.n))
+    tasks = out_of(look.scored, look.n), f"{ledger.shared[look.run]} of {ledger.tasks}"
+    return (*map(one_line, said), score(look.hard), score(look.soft), *tasks)

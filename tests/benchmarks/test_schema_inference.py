@@ -235,20 +235,20 @@ def test_a_column_that_is_named_and_missing_is_told_with_those_there_are(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("columns", "words"),
+    ("columns", "words", "likely"),
     [
-        ({"answer": ["1", "2", "n/a", "4"]}, "3 of 4 answers are numbers, `n/a` is none"),
-        ({"answer": [" ".join(["word"] * 30)] * 4}, "the answers are long, 30 words usually"),
-        ({"answer": ["a"] * 4, "pattern": ["x"] * 4}, "answers and a `pattern`"),
-        ({"answer": ["a"] * 4, "choices": ["a|b", "", "", ""]}, "1 of 4 tasks have `choices`"),
+        ({"answer": ["1", "2", "n/a", "4"]}, "3 of 4 answers are numbers, `n/a` is none", "exact"),
+        ({"answer": [" ".join(["word"] * 30)] * 4}, "long, 30 words usually", "judge"),
+        ({"answer": ["a"] * 4, "pattern": ["x"] * 4}, "answers and a `pattern`", "regex"),
+        ({"answer": ["a"] * 4, "choices": ["a|b", "", "", ""]}, "of 4 tasks have `choices`", "f1"),
     ],
 )
 def test_a_scorer_that_is_unclear_is_asked_for(
-    tmp_path: Path, columns: dict[str, list[str]], words: str
+    tmp_path: Path, columns: dict[str, list[str]], words: str, likely: str
 ) -> None:
     error = asked(tmp_path, {"question": bodies(4), **columns})
     assert words in error.message
-    assert "`env.scorer=" in error.hint
+    assert f"`env.scorer={likely}`" in error.hint
     found = inferred(table(tmp_path, {"question": bodies(4), **columns}), scorer="f1")
     assert "scorer" not in found
 

@@ -117,6 +117,23 @@ def test_a_look_counts_where_a_task_is_the_same(
     assert len(split_ledger(first).looks) == 2 + counts
 
 
+def test_looks_at_another_cut_are_told_apart(tmp_path: Path) -> None:
+    first = run(tmp_path / "searchqa", "first", trained())
+    run(tmp_path / "searchqa", "same", evaluated("eval"), {**TASKS, "t9": "nine"})
+    assert "cut" not in split_ledger(first).sentence
+    other = {"t2": "two", "t3": "three", "t9": "nine"}
+    run(tmp_path / "searchqa", "other", trained("c"), other)
+    ledger = split_ledger(first)
+    assert ledger.sentence == (
+        "The test split was looked at 5 times, by 3 runs, 1 of them with another cut of it:"
+        " a maximum over looks is optimistic."
+    )
+    shared = [(look["run"], look["shared"]) for look in ledger.document["looks"]]
+    assert shared == [("first", 3), ("first", 3), ("same", 3), ("other", 2), ("other", 2)]
+    text = as_markdown(ledger_blocks(ledger, whole=True))
+    assert text.count("| 3 of 3 |") == 3 and text.count("| 2 of 3 |") == 2
+
+
 def test_another_benchmark_and_another_split_do_not_count(tmp_path: Path) -> None:
     first = run(tmp_path / "searchqa", "first", trained())
     run(tmp_path / "searchqa", "chosen", evaluated("selection", split="selection"))
@@ -222,7 +239,7 @@ def test_a_report_shows_the_latest_looks_and_a_page_all(tmp_path: Path) -> None:
     text = as_markdown(ledger_blocks(ledger, whole=False))
     assert "and 4 earlier looks" in text
     assert text.count("| train |") == 6
-    assert "| run-3 | tiny-model | best (bbbbbbbb) | 0.75 | 0.75 | n=3 |" in text
+    assert "| run-3 | tiny-model | best (bbbbbbbb) | 0.75 | 0.75 | n=3 | 3 of 3 |" in text
     assert as_markdown(ledger_blocks(ledger, whole=True)).count("| train |") == 10
 
 

@@ -276,7 +276,7 @@ def test_files_and_tasks_that_are_not_clear_are_told_with_what_follows_from_none
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    answers = ["12.5", "7", "3", "8", "19", "2026-01-13"] * 4
+    answers = [*(f"{n}.5" for n in range(20)), *(f"2026-01-{n}" for n in range(13, 17))]
     lines = [{"question": f"What is it {n}?", "answer": a} for n, a in enumerate(answers)]
     Path("t.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     given = {

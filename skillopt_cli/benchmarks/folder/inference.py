@@ -193,7 +193,7 @@ def _scorer(
     if 2 * numbers > len(texts):
         other = next(text for text in texts if not is_amount(text))
         raise _ask(
-            f"{numbers} of {len(texts)} answers are numbers, `{other[:40]}` is none", "f1", "exact"
+            f"{numbers} of {len(texts)} answers are numbers, `{other[:40]}` is none", "exact", "f1"
         )
     return _text_scorer(texts)
 
