@@ -455,3 +455,33 @@ def test_the_tasks_of_a_cut_file_are_counted_without_repeated_ones(tmp_path: Pat
     options = {key: one.value for key, one in found.items() if key != "split_ratio"}
     opened = SPEC.open(BenchmarkRequest(data_path=path, options={**request.options, **options}))
     assert sum(len(opened.tasks(split)) for split in SPLITS) == 10
+
+
+@pytest.mark.parametrize(
+    ("written", "right", "hint"),
+    [
+        ("expectd", "expected", "did you mean `expected` by `expectd`?"),
+        ("remark", "expected", "`skillopt answer` applies a skill"),
+        ("qestion", "question", "did you mean `question` by `qestion`?"),
+        ("x", "question", "add it, or remove the records"),
+    ],
+)
+def test_all_records_without_a_field_that_others_have_are_listed(
+    tmp_path: Path, written: str, right: str, hint: str
+) -> None:
+    records = [{"question": body, "expected": {"n": i}} for i, body in enumerate(bodies(30))]
+    wrong = [{written if k == right else k: v for k, v in record.items()} for record in records]
+    path = write_lines(tmp_path / "t.jsonl", [*records[:16], *wrong[16:28], *records[28:]])
+    with pytest.raises(DataError) as caught:
+        inferred(path)
+    lines = ", ".join(str(n) for n in range(17, 27))
+    assert caught.value.message == f"{path}, lines {lines}, ... (12 in all): `{right}` is missing"
+    assert caught.value.hint.startswith(hint)
+
+
+def test_one_record_without_a_field_is_named_alone(tmp_path: Path) -> None:
+    records = [{"email": body, "expected": {"n": i}} for i, body in enumerate(bodies(12))]
+    path = write_lines(tmp_path / "t.jsonl", [*records, {"email": "x", "expected": None}])
+    with pytest.raises(DataError) as caught:
+        inferred(path)
+    assert caught.value.message == f"{path}, line 13: `expected` is missing"

@@ -23,8 +23,10 @@ from skillopt_cli.benchmarks.folder.options import FolderOptions
 from skillopt_cli.benchmarks.folder.tasks import (
     ANSWER_KEYS,
     PROMPT_KEYS,
+    UNANSWERED,
     needed_cells,
     references,
+    refuse_missing,
     refuse_one_column,
     uniform,
 )
@@ -84,7 +86,10 @@ def infer(request: BenchmarkRequest) -> Inference:
     chosen = options.model_copy(update={"prompt_key": prompt.name, "answer_key": answer.name})
     cells = (needed_cells(record, chosen, scored=request.scored) for record in records)
     refuse_empty_cells([cell for found_in in cells for cell in found_in])
+    refuse_missing(records, prompt.name, "add it, or remove the records")
     if request.scored:
+        if answer.name:
+            refuse_missing(records, answer.name, UNANSWERED)
         found |= _from_answers(request, records, prompt.name, answer.name, context)
     scorer = request.options.get("scorer") or (found["scorer"].value if request.scored else "")
     fields = {"kind", "choices"} | ({"pattern"} if scorer == "regex" else set())

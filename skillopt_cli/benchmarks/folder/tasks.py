@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
 
 from skillopt_cli.benchmarks.folder.options import FolderOptions
-from skillopt_cli.benchmarks.kit.empty_cells import EmptyCell, empty_cells
+from skillopt_cli.benchmarks.kit.empty_cells import EmptyCell, empty_cells, places
 from skillopt_cli.benchmarks.kit.json_fields import object_text
 from skillopt_cli.benchmarks.kit.records import Record
-from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.errors import ConfigError, DataError
 
 PROMPT_KEYS = ("prompt", "question")
 ANSWER_KEYS = ("answer", "answers", "reference")
@@ -68,6 +70,33 @@ def needed_cells(record: Record, options: FolderOptions, *, scored: bool = True)
     if options.scorer == "choice":
         needed.append(("choices",))
     return empty_cells(record, needed)
+
+
+def refuse_missing(records: Sequence[Record], key: str, hint: str) -> None:
+    """Refuse records without a field that each task needs, naming the first ten of each file.
+
+    Rows of tables have every column; their empty cells are refused on their own.
+
+    Args:
+        hint: what to do where no other field of these records has nearly that name.
+
+    Raises:
+        DataError: there is one.
+    """
+    lacking = [r for r in records if not r.in_table and r.data.get(key) is None]
+    if not lacking:
+        return
+    usual = {name for r in records if r.data.get(key) is not None for name in r.data}
+    others = {name for r in lacking for name in r.data} - usual
+    near = get_close_matches(key, sorted(others), n=1)
+    rows: dict[Path, list[int]] = {}
+    for record in lacking:
+        rows.setdefault(record.path, []).append(record.number)
+    listed = "; ".join(places(path, numbers) for path, numbers in rows.items())
+    raise DataError(
+        f"{listed}: `{key}` is missing",
+        f"did you mean `{key}` by `{near[0]}`?" if near else hint,
+    )
 
 
 def references(record: Record, options: FolderOptions) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ def refuse_empty_cells(cells: Sequence[EmptyCell]) -> None:
     for cell in cells:
         rows.setdefault((cell.path, cell.column), []).append(cell.number)
     parts = [
-        f"{_places(path, numbers)}: the cell `{column}` is empty"
+        f"{places(path, numbers)}: the cell `{column}` is empty"
         for (path, column), numbers in rows.items()
     ]
     several = len(cells) > 1
@@ -60,7 +60,8 @@ def refuse_empty_cells(cells: Sequence[EmptyCell]) -> None:
     )
 
 
-def _places(path: Path, numbers: Sequence[int]) -> str:
+def places(path: Path, numbers: Sequence[int]) -> str:
+    """A file and the first ten of these rows, for messages."""
     first = place(path, numbers[0])
     if len(numbers) == 1:
         return first
