@@ -123,7 +123,11 @@ def _begin(view: RunView, event: ev.RunStarted) -> RunView:
         standing=known[-1] if known else _seed_standing(view.baseline),
         stages=(),
         rounds=tuple(kept for kept in view.rounds if kept.step <= floor),
-        degraded={key: n for key, n in view.degraded.items() if key[0] <= floor},
+        degraded={
+            (at, where): n
+            for (at, where), n in view.degraded.items()
+            if at <= floor and where not in ev.NOTICED  # which this process states again
+        },
         broken={key: n for key, n in view.broken.items() if key[0] <= floor},
         stopped="",
         verdict=None,
@@ -285,6 +289,9 @@ def _degraded(view: RunView, event: ev.Degraded) -> RunView:
     if step is not None and event.of_step:
         paths = (*step.degraded, f"{event.where}: {event.reason}")
         view = view.noted(step.number, degraded=paths)
+    if event.where == ev.BUDGET and view.degraded_reasons.get(event.where) == event.reason:
+        # Each process states it once.
+        return view
     key = (view.at, event.where)
     counts = {**view.degraded, key: view.degraded.get(key, 0) + 1}
     reasons = {**view.degraded_reasons, event.where: event.reason}

@@ -11,7 +11,12 @@ from skillopt_cli.core.edit_counts import outcomes_words
 from skillopt_cli.core.events import OUTAGE
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.edit import edit_words
-from skillopt_cli.runlog.text.ending import test_label, test_words, trouble_words
+from skillopt_cli.runlog.text.ending import (
+    notice_words,
+    test_label,
+    test_words,
+    trouble_words,
+)
 from skillopt_cli.runlog.text.epoch import guidance_words, slow_words, whole
 from skillopt_cli.runlog.text.format import one_line
 from skillopt_cli.runlog.text.gate import gate_parts
@@ -179,6 +184,8 @@ def cost_rows(view: RunView, width: int) -> Iterator[Text]:
         yield line(("retried ", "dim"), words)
     trouble = trouble_words(view)
     yield from wrapped("trouble", trouble or "none", width, "yellow" if trouble else "dim")
+    if notice := notice_words(view):
+        yield from wrapped("note", notice, width, "dim")
     if test := test_words(view):
         yield line(("test    ", "dim"), f"{test}{test_label(view)}")
     if view.stopped:

@@ -32,6 +32,7 @@ from skillopt_cli.core.task import Usage
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.history import VOLATILE, history
 from skillopt_cli.runlog.summary import summarise
+from skillopt_cli.runlog.text.ending import notice_words, trouble_words
 from skillopt_cli.runlog.text.limits import slowed
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.event_log import read_fact
@@ -150,6 +151,21 @@ def test_broken_attempts_of_a_stage_done_again_are_counted_once() -> None:
 def test_mishaps_of_an_unfinished_baseline_are_counted_anew() -> None:
     start = [begun(), ev.Degraded("measure", "odd")]
     assert fold(stamp([*start, *start])).degraded_by_place == {"measure": 1}
+
+
+def test_what_each_process_states_as_it_begins_counts_once() -> None:
+    said = [
+        ev.Degraded("target", "not isolated"),
+        ev.Degraded("skill", "one"),
+        ev.Degraded("budget", "nothing is kept for the test"),
+    ]
+    work = [*said, *accepted_step(1), ev.Degraded("reflect", "no answer")]
+    view = fold(stamp([begun(), *work, begun(1), *said, ev.Degraded("reflect", "no answer")]))
+    assert view.degraded_by_place == {"budget": 1, "reflect": 2, "skill": 1, "target": 1}
+    assert trouble_words(view) == (
+        "budget: nothing is kept for the test; reflect 2 times, last: no answer"
+    )
+    assert notice_words(view) == "skill: one; target: not isolated"
 
 
 def test_time_left_of_a_stage_is_unknown_until_a_wave_of_workers_is_back() -> None:

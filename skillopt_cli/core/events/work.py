@@ -205,6 +205,8 @@ SECRETS = "secrets"
 """`Degraded.where` for what was hidden."""
 REPLY = "replies"
 """`Degraded.where` ends with it for what is left out of a role's replies."""
+NOTICED = frozenset({"target", "optimizer", "judge", "skill", "data"})
+"""`Degraded.where` of what each process of a run states as it begins: advice, no mishap."""
 
 
 @dataclass(frozen=True, slots=True)

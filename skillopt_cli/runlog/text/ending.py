@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from skillopt_cli.core.errors import BudgetExhausted, Interrupted
-from skillopt_cli.core.events import RunFailed, RunFinished, TestMeasured
+from skillopt_cli.core.events import NOTICED, RunFailed, RunFinished, TestMeasured
 from skillopt_cli.runlog.summary import status
 from skillopt_cli.runlog.text.format import (
     UNKNOWN,
@@ -128,6 +130,7 @@ def spend_lines(view: RunView) -> tuple[str, ...]:
         *((unread,) if again else ()),
         *((f"Caps: {caps}",) if caps else ()),
         *((f"Trouble: {trouble}",) if trouble else ()),
+        *((f"Note: {notice}",) if (notice := notice_words(view)) else ()),
     )
 
 
@@ -142,6 +145,8 @@ def spend_by_role(view: RunView) -> str:
 def trouble_words(view: RunView) -> str:
     """Retries, broken attempts and what went on in a weaker way; empty when there was none.
 
+    What a process states as it begins is no trouble, but of `notice_words`.
+
     `3 retries, 1 broken attempt (most often: connection refused); reflect: no answer`.
     """
     retries = sum(view.retries.values())
@@ -153,9 +158,19 @@ def trouble_words(view: RunView) -> str:
         _broken_words(view),
         *(f"{one_line(gone.name)} dropped" for gone in view.dropped),
     ]
-    weaker = (_weaker_words(view, where, n) for where, n in view.degraded_by_place.items())
     counted = ", ".join(part for part in parts if part)
-    return "; ".join(filter(None, (counted, *weaker)))
+    return "; ".join(filter(None, (counted, *_weaker(view, noticed=False))))
+
+
+def notice_words(view: RunView) -> str:
+    """What to know of how a run works: files that are left out, programs that can read yours."""
+    return "; ".join(_weaker(view, noticed=True))
+
+
+def _weaker(view: RunView, *, noticed: bool) -> Iterator[str]:
+    for where, times in view.degraded_by_place.items():
+        if (where in NOTICED) is noticed:
+            yield _weaker_words(view, where, times)
 
 
 def _broken_words(view: RunView) -> str:

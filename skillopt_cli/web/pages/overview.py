@@ -23,6 +23,7 @@ from skillopt_cli.runlog.schedule_file import read_schedule
 from skillopt_cli.runlog.summary import TESTS
 from skillopt_cli.runlog.text.ending import (
     metric_label,
+    notice_words,
     ordered_tests,
     status_words,
     trouble_words,
@@ -104,6 +105,7 @@ def overview(
         if view.ending is None
         else [],
         trouble=trouble_words(view),
+        notice=notice_words(view),
         simulated=simulated_note(view.run) if view.run else "",
         verdict=_verdict(view),
         compared=is_compared(view),
