@@ -104,7 +104,8 @@ def unscored(overrides: Overrides, tasks: str, home: Path | None) -> Overrides:
         raise UsageError("the tasks are named twice", f"name them once: `{EXAMPLE}`")
     path = Path(in_home(tasks)).absolute()
     if not path.is_file():
-        raise UsageError(f"{path} is no task file", f"for example `{EXAMPLE}`")
+        fault = "is no task file" if path.exists() else "does not exist"
+        raise UsageError(f"{path} {fault}", f"name a task file, for example `{EXAMPLE}`")
     found = replace(overrides, benchmark="").measuring(home, EXAMPLE)
     # The mode, so that the file is read where the run of the skill had a folder of splits.
     env = {"data_path": str(path), "split_mode": "ratio", "limit": 0}

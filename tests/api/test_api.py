@@ -353,7 +353,7 @@ def test_nothing_is_shown_unless_asked_for(capfd: pytest.CaptureFixture[str]) ->
         (lambda: evaluate(None, "searchqa", preset="tiny", repeats=0), UsageError, "repeats"),
         (lambda: evaluate(None, "searchqa", preset="tiny", arms=["7"]), UsageError, "no run"),
         (lambda: prune("no.md", "searchqa", preset="tiny"), UsageError, "no.md"),
-        (lambda: answer("no.csv"), UsageError, "no.csv is no task file"),
+        (lambda: answer("no.csv"), UsageError, "no.csv does not exist"),
         (lambda: answer("no.csv", "no.md"), UsageError, "no.md"),
         (lambda: answer("no.csv", split_dir="x"), UsageError, "named twice"),
         (lambda: answer(5), UsageError, "`tasks` must be a text or a path, not int"),

@@ -155,7 +155,8 @@ def test_a_shared_cache_makes_the_same_answers_free_and_no_evaluation_takes_them
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nowhere.csv", *ALONE), "is no task file"),
+        (("nowhere.csv", *ALONE), "nowhere.csv does not exist"),
+        ((".", *ALONE), "is no task file"),
         (("new.csv", *ALONE, "--tasks", "tickets.csv"), "named twice"),
         (("new.csv", *ALONE, "--set", "env.split_dir=splits"), "named twice"),
         (("new.csv", "--skill", "nothing.md"), "nothing.md"),
@@ -166,6 +167,35 @@ def test_a_shared_cache_makes_the_same_answers_free_and_no_evaluation_takes_them
 def test_what_cannot_be_answered_is_refused(arguments: tuple[str, ...], said: str) -> None:
     assert said in refused(2, "answer", *arguments).error
     assert not Path("outputs").exists()
+
+
+@pytest.mark.parametrize(
+    ("head", "said", "hint"),
+    [
+        ("ticket_id,bdy", "no column `body`; it has `ticket_id`, `bdy`", "--prompt-key bdy`?"),
+        (
+            "ticketid,body",
+            "no column `ticket_id`; it has",
+            "did you mean `--set env.id_key=ticketid`?",
+        ),
+        ("ticket_id,words", "no column `body`; it has", "name it with `--prompt-key NAME`"),
+    ],
+)
+def test_a_file_without_a_column_of_the_run_is_refused_as_a_training_refuses_it(
+    head: str, said: str, hint: str
+) -> None:
+    trained()
+    Path("new.csv").write_text(f"{head}\nn1,Please see to it\n", encoding="utf-8")
+    ended = refused(2, "answer", "new.csv", "--skill", "r:best")
+    assert said in ended.error
+    assert hint in ended.hint
+    key = "prompt_key=body" if "body`;" in said else "id_key=ticket_id"
+    columns = ("--set", f"env.{key}", "--answer-key", head.partition(",")[0])
+    trains = refused(2, "train", "new.csv", *TINY, *columns)
+    assert (trains.error.split("new.csv")[1], trains.hint) == (
+        ended.error.split("new.csv")[1],
+        ended.hint,
+    )
 
 
 def test_a_file_that_exists_is_not_replaced() -> None:

@@ -16,6 +16,7 @@ from skillopt_cli.benchmarks.folder.inference import infer
 from skillopt_cli.benchmarks.folder.options import ROLE, RUBRIC, SEED_SKILL, FolderOptions
 from skillopt_cli.benchmarks.folder.tasks import (
     PROMPT_KEYS,
+    check_named,
     needed_cells,
     only_key,
     references,
@@ -72,6 +73,7 @@ class FolderBenchmark(TextBenchmark[FolderOptions]):
         """A record as a task whose references score full marks."""
         options = self.options
         record = uniform(record, options)
+        check_named(record, options)
         prompt_key = options.prompt_key or only_key(record, PROMPT_KEYS, "prompt_key")
         shown_as = "question" if prompt_key == "question" else "prompt"
         data: dict[str, Any] = {shown_as: record.text(prompt_key)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +16,12 @@ from skillopt_cli.benchmarks.folder.tasks import (
     OPTIONAL_KEYS,
     PROMPT_KEYS,
     UNANSWERED,
+    listed,
+    unknown_column,
 )
 from skillopt_cli.benchmarks.kit.numbers import is_amount
 from skillopt_cli.benchmarks.kit.records import Record, scalar_text
-from skillopt_cli.core.errors import ConfigError, Undetermined
+from skillopt_cli.core.errors import Undetermined
 from skillopt_cli.core.labels import TASKS_PER_LABEL
 
 ANSWER_NAMES = (
@@ -132,19 +133,9 @@ class Columns:
         Raises:
             ConfigError: there is no such column.
         """
-        if name in self.by_name:
-            return
-        near = difflib.get_close_matches(name.casefold(), self.by_name, n=1)
-        raise ConfigError(
-            f"`env.{option}`: {self.place} has no {self.word} `{name}`;"
-            f" it has {_listed(self.by_name)}",
-            self._no_names()
-            + (
-                f"did you mean `env.{option}={near[0]}`?"
-                if near
-                else f"name it with `env.{option}=NAME`"
-            ),
-        )
+        if name not in self.by_name:
+            place = f"{self.place} has no {self.word}"
+            raise unknown_column(place, list(self.by_name), name, option, self._no_names())
 
     def _no_names(self) -> str:
         """What to do where the first row of a table looks like one of data; "" elsewhere."""
@@ -164,13 +155,13 @@ class Columns:
         unanswered = "" if labelled else f"; {UNANSWERED}"
         if not names:
             return Undetermined(
-                f"{self.place}: no {self.word} can be the {what} among {_listed(self.by_name)}",
+                f"{self.place}: no {self.word} can be the {what} among {listed(self.by_name)}",
                 f"{self._no_names()}add one, or name it with `{key}=NAME`{unanswered}",
                 key=key,
                 readings=tuple(self.by_name),
             )
         return Undetermined(
-            f"{self.place}: it is unclear which {self.word} is the {what}: {_listed(names)}",
+            f"{self.place}: it is unclear which {self.word} is the {what}: {listed(names)}",
             f"{self._no_names()}name it, such as `{key}={names[0]}`{unanswered}",
             key=key,
             readings=names,
@@ -288,12 +279,12 @@ def unused_words(columns: Columns, used: Iterable[str], context: str, *, named: 
         return ""
     more = f", ... ({len(unused)} in all)" if len(unused) > _NAMED else ""
     shown = [name if named else name + _no_ids(columns.by_name[name]) for name in unused[:_NAMED]]
-    listed = ", ".join(shown) + more
+    words = ", ".join(shown) + more
     texts = [name for name in columns.free if name in unused and columns.by_name[name].is_text]
     if context or not texts:
-        return f"not used: {listed}"
+        return f"not used: {words}"
     likely = max(texts, key=lambda name: columns.by_name[name].words)
-    return f"not used: {listed} (`env.context_key={likely}` shows it with each task)"
+    return f"not used: {words} (`env.context_key={likely}` shows it with each task)"
 
 
 def _no_ids(column: Column) -> str:
@@ -352,7 +343,3 @@ def _answer_rank(column: Column) -> tuple[bool, bool, bool]:
 def _prompt_rank(column: Column) -> tuple[bool, float]:
     """Orders candidates for the task text: those without a blank cell first, then longer ones."""
     return not column.filled, -column.words
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

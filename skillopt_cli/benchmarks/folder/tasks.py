@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -121,6 +122,40 @@ def references(record: Record, options: FolderOptions) -> tuple[str, ...]:
     return replace(record, data={**record.data, key: texts}).texts(key)
 
 
+def check_named(record: Record, options: FolderOptions) -> None:
+    """Refuse a table without a column that the options name for task text or id.
+
+    Raises:
+        ConfigError: it has no such column.
+    """
+    for option in ("prompt_key", "id_key") if record.in_table else ():
+        name = getattr(options, option)
+        if name and name not in record.data:
+            raise unknown_column(f"{record.path} has no column", list(record.data), name, option)
+
+
+def unknown_column(
+    place: str, names: Sequence[str], name: str, option: str, first: str = ""
+) -> ConfigError:
+    """The error of a column that an option names and that tasks do not have.
+
+    Args:
+        place: what has none, such as `tasks.csv has no column`.
+        names: of the columns there are.
+        first: what else to do, before the hint.
+    """
+    near = difflib.get_close_matches(name.casefold(), names, n=1)
+    meant = (
+        f"did you mean `env.{option}={near[0]}`?" if near else f"name it with `env.{option}=NAME`"
+    )
+    return ConfigError(f"`env.{option}`: {place} `{name}`; it has {listed(names)}", first + meant)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for a message."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def only_key(record: Record, keys: Sequence[str], option: str) -> str:
     """The one of these keys that a record holds; `option` names it where that is unclear.
 
@@ -136,7 +171,7 @@ def only_key(record: Record, keys: Sequence[str], option: str) -> str:
     if blank := next((key for key in keys if key in record.data), ""):
         raise record.fault(f"`{blank}` is empty")
     wanted = " or ".join(f"`{key}`" for key in keys)
-    held = ", ".join(f"`{key}`" for key in list(record.data)[:_NAMED]) or "no key"
+    held = listed(list(record.data)[:_NAMED]) or "no key"
     first = "the first row has to name the columns; " if record.in_table else ""
     unanswered = f"; {UNANSWERED}" if option == "answer_key" else ""
     raise record.fault(
