@@ -15,6 +15,8 @@ from skillopt_cli.core.events.control import PausePoint
 
 LONGEST = 2000
 """Characters of a hint or a reason."""
+PAUSE_PLANNED = "the run will pause when the next edits are chosen"
+"""What confirms the command of that name."""
 
 _strict = with_config(ConfigDict(extra="forbid"))
 

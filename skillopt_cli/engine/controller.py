@@ -12,7 +12,7 @@ from skillopt_cli.backends.rate_limiter.stop_gate import StopGate
 from skillopt_cli.config.declarations import live_settings
 from skillopt_cli.config.layers import Strength, leaf_layer, resolve
 from skillopt_cli.control import commands
-from skillopt_cli.control.commands import Command, ControlReply
+from skillopt_cli.control.commands import PAUSE_PLANNED, Command, ControlReply
 from skillopt_cli.core.caps import CAPS, cap_flag
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.errors import UsageError
@@ -165,7 +165,7 @@ class Controller:
         if not self._position.total:
             raise UsageError("an evaluation chooses no edits", "pause it as it is")
         self._tell(PausePlanned())
-        return "the run will pause when the next edits are chosen"
+        return PAUSE_PLANNED
 
     def _hold(self, at: PausePoint) -> None:
         self._tell(RunPaused(self._step, at))

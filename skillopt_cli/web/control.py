@@ -140,8 +140,7 @@ def _page(
         longest=LONGEST,
         attempts=attempt_words(found) if (found := document["attempts"]) else "",
         failed=view.ending if isinstance(view.ending, RunFailed) else None,
-        # Once a run has ended, and not by a command, what confirms an earlier one is out of date.
-        message=message if document["status"] in ("running", "interrupted") else "",
+        message="" if _outdated(message, document) else message,
         form=form,
         error=error,
         to_agree={},
@@ -155,6 +154,12 @@ def _status(folder: Path) -> tuple[ControlReply | None, NotRunning | None]:
         return asyncio.run(send(folder, commands.Status())), None
     except NotRunning as error:
         return None, error
+
+
+def _outdated(message: str, now: dict[str, Any]) -> bool:
+    """Whether what confirms a command no longer holds: the run ended without one, or has paused."""
+    ended = now["status"] not in ("running", "interrupted")
+    return ended or (message.startswith(commands.PAUSE_PLANNED) and not now["pause_planned"])
 
 
 def _sentence(now: dict[str, Any]) -> str:

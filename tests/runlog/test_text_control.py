@@ -10,6 +10,7 @@ from skillopt_cli.control.commands import ControlReply
 from skillopt_cli.core import events as ev
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.text.control import control_lines, status_document, status_lines
+from skillopt_cli.runlog.text.edit import ground_words
 
 LIVE = ControlReply("", 12, 3, "edits", False, False, 8, {"max_usd": 2.0})
 
@@ -48,9 +49,18 @@ def test_the_status_of_a_run_at_work_lists_the_edits_that_wait() -> None:
     shown = [(e["number"], e["content"], e["vetoed"], e["reason"]) for e in document["edits"]]
     assert shown[:2] == [(1, TIDY.content, False, ""), (2, COPY.content, True, "too long")]
     lines = status_lines(document)
-    assert "paused with its edits chosen, step 1 of 3" in lines[0]
+    assert lines[0].endswith(": paused with its edits chosen, step 1 of 3")
+    assert document["edits"][0]["ground"] == ground_words(TIDY)
+    assert document["most_edits"] is None
     assert any(line.startswith("edit 2 (vetoed): replace") for line in lines)
     assert "hint for step 2: be short" in lines
+
+
+def test_edits_of_which_fewer_may_stay_are_told_with_that_number() -> None:
+    facts = [replace(e, edit_budget=1) if isinstance(e, ev.StepStarted) else e for e in waiting()]
+    document = status_document(fold(stamp(facts)), LIVE)
+    assert (len(document["edits"]), document["most_edits"]) == (3, 1)
+    assert "of the edits 1 may stay once they are tried" in status_lines(document)
 
 
 def test_no_edit_waits_while_it_is_tried() -> None:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 from web_rig import HOME, PROGRAM, Tab, bare, client, served
 
 from skillopt_cli.control.commands import (
+    PAUSE_PLANNED,
     Command,
     ControlReply,
     Hint,
@@ -120,7 +121,7 @@ def test_steering_works_without_script(tab: Callable[..., Tab], tmp_path: Path) 
         page = at_work(opened)
         press(page, "Pause now")
         said(page, "paused: calls in flight end")
-        assert "running, paused" in page.inner_text("#part-status")
+        assert "paused, step" in page.inner_text("#part-status")
         # Another window hears of it.
         watching.page.get_by_role("button", name="Resume").wait_for()
         page.get_by_label("Limit").select_option("run.max_concurrency")
@@ -145,7 +146,7 @@ def test_steering_works_without_script(tab: Callable[..., Tab], tmp_path: Path) 
         said(page, "will pause when the next edits are chosen")
         press(page, "Cancel the planned pause")
         said(page, "the planned pause is cancelled")
-        assert "running, paused" in page.inner_text("#part-status")
+        assert "paused, step" in page.inner_text("#part-status")
         assert "it will pause" not in page.inner_text("#part-status")
         press(page, "Resume")
         said(page, "the run goes on")
@@ -294,6 +295,28 @@ def test_each_form_is_its_command(
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/runs/searchqa/a/steer?flash=")
     assert received == [command]
+
+
+def test_a_planned_pause_is_confirmed_until_the_run_pauses(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = Path(shutil.copytree(trained, tmp_path / "outputs"))
+    path = root / "searchqa/a/events.jsonl"
+    log = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in log if "run_finished" not in line))
+    planned = replace(ANSWER, said=PAUSE_PLANNED, planned=True)
+    replies = iter([planned, planned, replace(ANSWER, paused="edits")])
+
+    async def send(folder: Path, command: Command) -> ControlReply:
+        return next(replies)
+
+    monkeypatch.setattr(steering, "send", send)
+    with client(root) as asking:
+        url = tell(asking, "a", "pause_at_edits").headers["location"]
+        assert PAUSE_PLANNED in text_of(parsed(asking.get(url).text))
+        paused = text_of(parsed(asking.get(url).text))
+    assert PAUSE_PLANNED not in paused
+    assert "paused with its edits chosen" in paused and "running" not in paused
 
 
 def test_the_state_is_what_the_run_answers(trained: Path, received: list[Command]) -> None:

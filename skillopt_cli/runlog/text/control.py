@@ -9,8 +9,9 @@ from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.runlog.event_groups import ControlFact
 from skillopt_cli.runlog.summary import status
-from skillopt_cli.runlog.text.edit import edit_words
+from skillopt_cli.runlog.text.edit import edit_words, ground_words
 from skillopt_cli.runlog.text.format import one_line, plain_words
+from skillopt_cli.runlog.text.step import most_edits
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import SUMMARY_SCHEMA
 
@@ -51,6 +52,7 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
         live: the answer of the process at work; None where there is none, and then `pid` and what
             is in flight are None. `attempts` are those of the stages at work, None where there is
             no such stage: the calls of a program that brings its own model are not seen.
+            `most_edits` is how many of the `edits` may stay, where those are more.
     """
     steering, state = view.steering, status(view)
     # Of a run that is not at work only what is recorded counts: it does the rest again.
@@ -63,7 +65,7 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
     waiting = held and step is not None and step.candidate is None
     edits = step.chosen.chosen if waiting and step and step.chosen else ()
     vetoed = {veto.number: veto.reason for veto in steering.vetoes_of(view.at)} if edits else {}
-    limits = view.run.limits if view.run else None
+    limits, most = view.run.limits if view.run else None, most_edits(step)
     return {
         "schema": SUMMARY_SCHEMA,
         "run_id": view.run.run_id if view.run else None,
@@ -81,6 +83,7 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
             live.max_concurrency if live else limits.max_concurrency if limits else None
         ),
         "caps": live.caps if live else dict(limits.caps) if limits else {},
+        "most_edits": most if most is not None and most < len(edits) else None,
         "edits": [_edit(n, edit, vetoed) for n, edit in enumerate(edits, 1)],
         "hints": [{"step": hint.step, "text": hint.text} for hint in steering.hints],
     }
@@ -108,15 +111,17 @@ def _edit(number: int, edit: Edit, vetoed: dict[int, str]) -> dict[str, Any]:
     return {
         "number": number,
         "words": words,
+        "ground": ground_words(edit),
         **edit.record,
         "vetoed": number in vetoed,
         "reason": vetoed.get(number, ""),
     }
 
 
-def held_words(paused: str | None) -> str:
-    """What follows a run's status where it is paused, by what the pause waits for."""
-    return {None: "", "now": ", paused", "edits": ", paused with its edits chosen"}[paused]
+def state_words(status: str, paused: str | None) -> str:
+    """A run's status; of one that is paused instead that, and what the pause waits for."""
+    held = {"now": "paused", "edits": "paused with its edits chosen"}
+    return held[paused] if paused else plain_words(status)
 
 
 def place_words(document: dict[str, Any]) -> str:
@@ -133,8 +138,7 @@ def status_lines(document: dict[str, Any]) -> tuple[str, ...]:
     paused, place = document["paused"], place_words(document)
     stages = plain_words(f", {' and '.join(document['stages'])}") if document["stages"] else ""
     flight = document["in_flight"]
-    state = plain_words(document["status"])
-    lines = [f"{document['run_id']}: {state}{held_words(paused)}{place}{stages}"]
+    lines = [f"{document['run_id']}: {state_words(document['status'], paused)}{place}{stages}"]
     if document["stopping"] and flight is not None:
         lines.append("stopping")
     if document["pause_planned"]:
@@ -145,6 +149,8 @@ def status_lines(document: dict[str, Any]) -> tuple[str, ...]:
         at_most = document["max_concurrency"]
         lines.append(f"calls in flight: {flight}, at most {at_most} per provider")
         lines += [f"cap: {name} {limit:.10g}" for name, limit in document["caps"].items()]
+    if most := document["most_edits"]:
+        lines.append(f"of the edits {most} may stay once they are tried")
     for edit in document["edits"]:
         mark = " (vetoed)" if edit["vetoed"] else ""
         lines.append(f"edit {edit['number']}{mark}: {edit['words']}")

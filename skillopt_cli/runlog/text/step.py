@@ -39,12 +39,12 @@ def rate_note(step: StepView | None) -> str:
 def chosen_words(step: StepView | None, chosen: int, dropped: int) -> str:
     """How many edits were selected, and of those that are still to be verified, how many stay."""
     left = f", {dropped} left out" if dropped else ""
-    most = _most_edits(step)
+    most = most_edits(step)
     verified = "" if most is None or chosen <= most else f" to verify, of which {most} may stay"
     return f"Selected {count(chosen, 'edit')}{verified} ({rate_note(step)}){left}"
 
 
-def _most_edits(step: StepView | None) -> int | None:
+def most_edits(step: StepView | None) -> int | None:
     """How many edits a step may apply; None for no limit."""
     if step is not None and step.rate is not None:
         return step.rate.applied

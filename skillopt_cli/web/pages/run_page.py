@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.core.events.control import PausePoint
-from skillopt_cli.runlog.text.control import held_words
+from skillopt_cli.runlog.text.control import state_words
 from skillopt_cli.runlog.text.format import plain_words
 from skillopt_cli.runlog.text.header import skill_words
 from skillopt_cli.store.layout import EVAL_PLAN
@@ -86,4 +86,4 @@ def status_sentence(
     """The state of a run in a sentence, for screen readers."""
     running = " and ".join(dict.fromkeys(map(plain_words, stages)))
     at_work = f", at work on {running}" if running else ""
-    return f"{plain_words(status)}{held_words(paused)}{place}{at_work}"
+    return f"{state_words(status, paused)}{place}{at_work}"

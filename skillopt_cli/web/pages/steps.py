@@ -19,6 +19,7 @@ from skillopt_cli.runlog.attempt_folders import attempt_folder
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.edit import edit_words
 from skillopt_cli.runlog.text.format import one_line
+from skillopt_cli.runlog.text.step import most_edits
 from skillopt_cli.runlog.text.unfinished import unrecorded_words
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.web.context import Page, WebContext, run_name, whole_number
@@ -44,7 +45,7 @@ FIGURES = (
     ("n_patches", "patches"),
     ("n_edits_merged", "edits after merging"),
     ("n_edits_ranked", "edits chosen"),
-    ("edit_budget", "most edits"),
+    ("edit_budget", "edits that may stay"),
     ("candidate_skill_len", "candidate, characters"),
     ("skill_len", "in force, characters"),
     ("broken_attempts", "broken attempts"),
@@ -73,12 +74,20 @@ def page(context: WebContext, request: Request) -> Page:
         figures=[(key, title, shown[key]) for key, title in FIGURES] if record else [],
         blocks=_blocks(snapshot, step) if step else [],
         chosen=step.chosen.chosen if step and step.chosen and not step.candidate else (),
+        most=_fewer(step),
         unrecorded=unrecorded_words(view, step) if step else "",
         end=next((e for e in view.epochs if e.step == number and e.guided), None),
         trials=_trials(snapshot, step) if step else [],
         rounds=_rounds(view, number),
         last=view.steps[-1].number if view.steps else number,
     )
+
+
+def _fewer(step: StepView | None) -> int | None:
+    """How many of the chosen edits may stay, where those are more."""
+    most = most_edits(step)
+    chosen = len(step.chosen.chosen) if step and step.chosen else 0
+    return most if most is not None and most < chosen else None
 
 
 def epochs(context: WebContext, request: Request) -> Page:
