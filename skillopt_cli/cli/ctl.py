@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from skillopt_cli.cli.options import JsonOption, LookupRoot
 from skillopt_cli.cli.output import show_json
@@ -19,7 +21,24 @@ from skillopt_cli.core.errors import NotRunning, UsageError
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.runlog.text.control import status_document, status_lines
 
-app = typer.Typer(no_args_is_help=True)
+
+class RunCommands(TyperGroup):
+    """The commands for a run, which is named before them."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that the arguments name.
+
+        Raises:
+            UsageError: the run is named after it.
+        """
+        first, second = ctx.params["run"], args[0]
+        if first in self.commands and second not in self.commands:
+            ordered = shlex.join(["skillopt", "ctl", second, first, *args[1:]])
+            raise UsageError(f"no such command `{second}`", f"the run comes first: `{ordered}`")
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(cls=RunCommands, no_args_is_help=True)
 
 
 class At(StrEnum):

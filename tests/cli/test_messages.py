@@ -53,6 +53,13 @@ PROGRAM = Path(sys.executable).with_name("skillopt")
             "`skillopt gate-report --help`",
         ),
         (("ctl", "a", "veto"), "missing argument `NUMBER`", "`skillopt ctl RUN veto --help`"),
+        (
+            ("ctl", "set", "my run", "run.max_calls=9"),
+            "no such command `my run`",
+            "the run comes first: `skillopt ctl 'my run' set run.max_calls=9`",
+        ),
+        (("ctl", "a", "sttaus"), "no such command `sttaus`", "did you mean `status`?"),
+        (("ctl", "stop", "status"), "there is no run `stop`", ""),
         (("--show-completion", "zsh"), "`--show-completion` takes no `zsh`", "source_zsh"),
         (("--install_completion", "x"), "`--install-completion` takes no `x`", "zsh, fish"),
         (("runs", "lst"), "no such command `lst`", "list"),
