@@ -51,7 +51,8 @@ EXIT_MEANINGS = {
     4: "A model service cannot be used. The run can be resumed.",
     5: "A cap was reached: the run stopped cleanly and can be resumed with a higher one.",
     6: "Indecisive: too few attempts could be scored, in the baseline or at every gate.",
-    10: "Finished, `--require-improvement` was given, and nothing beat the seed skill.",
+    10: "Finished, `--require-improvement` was given, and nothing beat the seed skill on the"
+    " selection split; the verdict on test tasks does not count.",
     130: "Interrupted by the user. The run can be resumed.",
 }
 

@@ -12,7 +12,7 @@ from skillopt_cli.cli.execute import execute, nothing_to_do
 from skillopt_cli.cli.options import AllowDrift, JsonLinesOption, RecordOption, ReplayOption
 from skillopt_cli.cli.output import show_json
 from skillopt_cli.cli.run_flags import EVERY, FILES, with_run_flags
-from skillopt_cli.cli.train import print_plan, show_result
+from skillopt_cli.cli.train import end_training, print_plan, show_result
 from skillopt_cli.compose.eval_plan import read_plan
 from skillopt_cli.compose.fingerprint import check_given
 from skillopt_cli.compose.replaying import refuse_live
@@ -90,7 +90,7 @@ def resume(
         code, summary = execute(folder, request, train_session, as_json=json)
     if not json:
         show_result(folder, summary)
-    raise typer.Exit(code)
+    end_training(code)
 
 
 def _folder_of(run: str, out_root: Path) -> Path:

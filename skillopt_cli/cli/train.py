@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -25,6 +25,7 @@ from skillopt_cli.config.environment import read_environment
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.planning.planned_request import with_plan
 from skillopt_cli.planning.progress import Progress
+from skillopt_cli.runlog.text.exit_error import exit_error
 from skillopt_cli.runlog.text.format import UNKNOWN, count, out_of, pair, score
 
 
@@ -52,7 +53,17 @@ def train(
         code, summary = execute(folder, request, train_session, as_json=json)
     if not json:
         show_result(folder, summary)
-    raise typer.Exit(code)
+    end_training(code)
+
+
+def end_training(code: int) -> NoReturn:
+    """End the command of a finished training.
+
+    Raises:
+        NoImprovement, Indecisive: by the exit code, which is none of 0.
+        Exit: the exit code is 0.
+    """
+    raise exit_error(code) or typer.Exit(code)
 
 
 def print_plan(

@@ -102,7 +102,7 @@ def only_training_left(run: Run, seed: SkillDocument) -> bool:
 def told(
     run: Run, error: BudgetExhausted, started: RunStarted, *, resumable: bool
 ) -> BudgetExhausted:
-    """The error with how far the run came, and what takes it further."""
+    """The error with how far the run came, whether it was tested, and what takes it further."""
     flag = cap_flag(error.cap)
     hint = f"evaluate again with a higher {flag}"
     if resumable:
@@ -110,5 +110,16 @@ def told(
     extent = ""
     if started.total_steps:
         state = run.store.load_state()
-        extent = f" after {count(state.done if state else 0, 'step')}"
+        extent = f" after {count(state.done if state else 0, 'step')}{_untested_words(run, state)}"
     return BudgetExhausted(f"{error.message}{extent}", hint, cap=error.cap)
+
+
+def _untested_words(run: Run, state: TrainState | None) -> str:
+    """What the final test of a stopped training lacks, after a semicolon; empty where nothing."""
+    if not run.config.evaluation.eval_test:
+        return ""
+    n = len(run.splits["test"])
+    left = untested(run, [state.best.skill]) if state else n
+    if not left:
+        return ""
+    return f"; the final test {'was not made' if left == n else 'is not complete'}"

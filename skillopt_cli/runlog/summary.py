@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from skillopt_cli.core.events import Means, RunFailed, Stamped
+from skillopt_cli.core.events import Means, RunFailed, RunFinished, Stamped
 from skillopt_cli.core.statistics import interval
 from skillopt_cli.runlog.costs import Document, cost_entries
 from skillopt_cli.runlog.expectation import expected_best
@@ -13,6 +13,7 @@ from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.history import origin
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.pruning import pruned_document
+from skillopt_cli.runlog.text.exit_error import exit_error
 from skillopt_cli.runlog.text.header import start_notes
 from skillopt_cli.runlog.text.verdict import majority_document, verdict_document
 from skillopt_cli.runlog.verdict import why_no_change, why_not_better
@@ -113,12 +114,14 @@ def _identity(view: RunView) -> Document:
 def _ending(view: RunView) -> Document:
     end = view.ending
     failed = end if isinstance(end, RunFailed) else None
+    unmet = exit_error(end.exit_code) if isinstance(end, RunFinished) else None
+    why = failed or unmet
     return {
         "status": status(view),
         "exit_code": end.exit_code if end else None,
-        "error": failed.error if failed else None,
-        "message": failed.message if failed else None,
-        "hint": failed.hint if failed else None,
+        "error": failed.error if failed else type(unmet).__name__ if unmet else None,
+        "message": why.message if why else None,
+        "hint": why.hint if why else None,
         "resumable": failed.resumable if failed else None,
         "stopped_early": view.stopped or None,
     }

@@ -62,8 +62,28 @@ def test_a_cap_for_next_to_nothing_is_told_before_and_after() -> None:  # T23
     warning = "max_rollouts of 8 cannot pay for baseline, one step and final test"
     assert 0 < ended.err.index(warning) < ended.err.index("Baseline:")
     assert "budget exhausted after 0 steps of 4" in ended.err
-    assert ended.error.endswith("max_rollouts of 8 was reached after 0 steps")
+    assert ended.error.endswith(
+        "max_rollouts of 8 was reached after 0 steps; the final test was not made"
+    )
     assert not any("Finished" in line for line in ended.err.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("calls", "tested", "words"),
+    [
+        (40, "true", "; the final test is not complete"),
+        (2, "true", "; the final test was not made"),
+        (40, "false", ""),
+    ],
+)
+def test_a_cap_that_leaves_the_final_test_undone_is_told_without_a_display_too(
+    calls: int, tested: str, words: str
+) -> None:
+    given = ("--display", "none", "--run-id", "a", "--set", f"evaluation.eval_test={tested}")
+    ended = refused(5, "train", "searchqa", *TINY, *given, "--max-calls", calls)
+    extent = ended.error.partition(" was reached after ")[2]
+    assert extent.partition(" step")[2].removeprefix("s") == words
+    assert ended.error == f"error: {summary()['message']}"
 
 
 def test_a_mark_is_said_on_the_way() -> None:

@@ -131,9 +131,18 @@ def test_a_model_that_cannot_be_used_ends_the_run(code: int, settings: tuple[str
 @pytest.mark.parametrize(("flags", "code"), [((), 0), (("--require-improvement",), 10)])
 def test_no_improvement_is_an_exit_code_on_request_only(flags: tuple[str, ...], code: int) -> None:
     # The simulated target is wrong whatever the skill says.
-    given = ("--set", "model.simulated.noise=1", *flags)
+    given = ("--set", "model.simulated.noise=1", "--display", "none", "--run-id", "a", *flags)
     ended = skillopt("train", "searchqa", *SMALLEST, *given)
     assert ended.code == code
+    again = skillopt("resume", "a", "--json")
+    assert again.code == code
+    shown = again.json["summary"]
+    told = bool(code)
+    assert (shown["status"], shown["exit_code"]) == ("finished", code)
+    assert shown["error"] == ("NoImprovement" if told else None)
+    assert ("above the seed on the selection split" in (shown["message"] or "")) == told
+    for by in (ended, again):
+        assert (f"error: {shown['message']}" in by.err) == told
 
 
 def test_display_none_is_silent_on_stderr() -> None:
