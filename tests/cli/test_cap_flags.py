@@ -71,7 +71,7 @@ def test_a_cap_for_next_to_nothing_is_told_before_and_after() -> None:  # T23
 @pytest.mark.parametrize(
     ("calls", "tested", "words"),
     [
-        (40, "true", "; the final test is not complete"),
+        (40, "true", "; the final test was not made"),
         (2, "true", "; the final test was not made"),
         (40, "false", ""),
     ],
