@@ -32,8 +32,8 @@ _STATE_WORDS: Mapping[EditState, str] = {
     "read_only": "read-only",
     "unverified": "failed verification",
 }
-_NOT_TRIED = "not tried"
-"""For people, the state of an unverified edit without a trial."""
+_NOT_TRIED, _NOT_CONFIRMED = "not tried", "kept at first"
+"""For people, the state of an unverified edit without a trial, and of one that passed its own."""
 GUARDED: frozenset[EditState] = frozenset({"leak", "shortcut"})
 """States of edits that the leak guard refused before the merge."""
 LEFT_OUT: frozenset[EditState] = frozenset({"over_budget", "not_selected"})
@@ -163,8 +163,11 @@ def why_no_edits(counts: EditCounts) -> str:
 
 def outcome_words(outcome: EditOutcome) -> str:
     """What became of an edit; of one that is not verified, whether it was tried on tasks."""
-    untried = outcome.state == "unverified" and outcome.trial is None
-    return _NOT_TRIED if untried else _words(outcome.state)
+    if outcome.state != "unverified":
+        return _words(outcome.state)
+    if outcome.trial is None:
+        return _NOT_TRIED
+    return _NOT_CONFIRMED if outcome.trial.passed else _words(outcome.state)
 
 
 def outcomes_words(outcomes: Iterable[EditOutcome]) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from skillopt_cli.core.edit_counts import GUARDED
 from skillopt_cli.core.edits import Edit, EditOutcome, Identity, Patch, Trial
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.score import Trajectory
@@ -74,9 +75,10 @@ class Draft:
 
     @property
     def refuted(self) -> tuple[Trial, ...]:
-        """The trials of this step whose edits did not solve their tasks."""
+        """The trials of this step whose edits did not solve their tasks, then or in the end."""
         out = {o.edit.identity for o in self.patch.set_aside if o.state == "unverified"}
-        return tuple(t for t in self.patch.trials if t.edit.identity in out and t.tried)
+        trials = (t for t in self.patch.trials if t.tried)
+        return tuple(t for t in trials if t.edit.identity in out or not t.passed)
 
     def reflected(self, reflection: Reflection, merged: Patch, rate: int | None) -> Draft:
         """The draft after one more reflection, merge and learning rate."""
@@ -88,7 +90,7 @@ class Draft:
 
     def chosen(self, patch: Patch) -> Draft:
         """The draft with what one more round chose, dropped, set aside and tried."""
-        known = self.patch
+        known, patch = _without_superseded(self.patch, patch)
         both = replace(
             patch,
             edits=known.edits + patch.edits,
@@ -120,6 +122,38 @@ class Draft:
         newest = {t.task.id: t for t in again if t.score is not None}
         kept = tuple(newest.get(t.task.id, t) for t in self.trajectories)
         return replace(self, skill=skill, trajectories=kept)
+
+
+def _without_superseded(known: Patch, patch: Patch) -> tuple[Patch, Patch]:
+    """What earlier rounds and one more made of their edits, each edit in one of the two only.
+
+    An edit that comes up again has what became of it last, but a trial outweighs none. Edits that
+    the leak guard refused before the merge stay as often as they were proposed.
+    """
+    before, now = _decided(known), _decided(patch)
+    fresh = _only(patch, lambda identity: identity in now or identity not in before)
+    again = _identities(fresh)
+    return _only(known, lambda identity: identity not in again), fresh
+
+
+def _decided(patch: Patch) -> set[Identity]:
+    """The edits that are kept, or were tried on tasks."""
+    tried = (o.edit.identity for o in patch.set_aside if o.trial is not None)
+    return {edit.identity for edit in patch.edits}.union(tried)
+
+
+def _identities(patch: Patch) -> set[Identity]:
+    set_aside = (o.edit for o in patch.set_aside if o.state not in GUARDED)
+    return {edit.identity for edit in (*patch.edits, *patch.dropped, *set_aside)}
+
+
+def _only(patch: Patch, holds: Callable[[Identity], bool]) -> Patch:
+    """The patch without the edits that were not kept and for which the condition does not hold."""
+    return replace(
+        patch,
+        dropped=tuple(e for e in patch.dropped if holds(e.identity)),
+        set_aside=tuple(o for o in patch.set_aside if o.state in GUARDED or holds(o.edit.identity)),
+    )
 
 
 def ranked(edits: Sequence[Edit]) -> list[Edit]:

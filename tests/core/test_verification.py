@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt_cli.core.edits import Edit, Patch, Trial
+from skillopt_cli.core.edits import Edit, EditOutcome, EditState, Patch, Trial
 from skillopt_cli.core.score import Score, Trajectory
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.state import Reflection
@@ -153,3 +153,53 @@ def test_a_draft_reads_everything_first_and_then_what_still_fails() -> None:
     draft = draft.attempted([trajectory("c", 1.0)], draft.skill)
     assert draft.complete
     assert draft.base == skill
+
+
+A = edit("- a", "t")
+FAILED = Trial(A, ("t",))
+SOLVED = Trial(A, ("t",), ("t",))
+
+
+def aside(state: EditState, trial: Trial | None = None) -> Patch:
+    outcome = EditOutcome(A, state, "", trial)
+    return Patch(set_aside=(outcome,), trials=(trial,) if trial else ())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "last"),
+    [
+        (aside("not_selected"), aside("not_selected"), ["not_selected"]),
+        (aside("not_selected"), Patch((A,), trials=(SOLVED,)), []),
+        (aside("not_selected"), aside("unverified", FAILED), ["unverified"]),
+        (aside("unverified", FAILED), aside("not_selected"), ["unverified"]),
+        (aside("unverified", FAILED), aside("unverified"), ["unverified"]),
+        (aside("unverified", FAILED), Patch((A,), trials=(SOLVED,)), []),
+        (aside("unverified", FAILED), aside("unverified", FAILED), ["unverified"]),
+        (aside("not_selected"), Patch(dropped=(A,)), ["dropped"]),
+        (Patch(dropped=(A,)), aside("duplicate"), ["duplicate"]),
+        (Patch(dropped=(A,)), Patch((A,), trials=(SOLVED,)), []),
+        (Patch((A,), trials=(SOLVED,)), aside("duplicate"), []),
+        (Patch((A,), trials=(SOLVED,)), Patch(dropped=(A,)), []),
+        # Refused before the merge, as often as it was proposed.
+        (aside("leak"), aside("leak"), ["leak", "leak"]),
+    ],
+)
+def test_an_edit_of_several_rounds_has_one_outcome(
+    first: Patch, second: Patch, last: list[str]
+) -> None:
+    skill = SkillDocument("s\n")
+    draft = Draft(skill, skill, (trajectory("t", 0.0),)).chosen(first).chosen(second)
+    patch = draft.patch
+    assert [*(o.state for o in patch.set_aside), *("dropped" for _ in patch.dropped)] == last
+    assert patch.edits == first.edits + second.edits
+    assert patch.trials == first.trials + second.trials
+    assert all(o.trial == FAILED for o in patch.set_aside if o.state == "unverified")
+    # A trial that failed is remembered although the edit passed another.
+    assert [t for t in draft.refuted if not t.passed] == [t for t in patch.trials if not t.passed]
+
+
+def test_equal_edits_of_one_round_keep_their_outcomes() -> None:
+    skill = SkillDocument("s\n")
+    twice = Patch(dropped=(A, A), set_aside=(EditOutcome(A, "invalid"),) * 2)
+    patch = Draft(skill, skill, ()).chosen(twice).patch
+    assert (patch.dropped, len(patch.set_aside)) == ((A, A), 2)

@@ -9,6 +9,7 @@ import pytest
 from facts import accepted_step, opening, stamp
 
 from skillopt_cli.core import events as ev
+from skillopt_cli.core.edit_counts import outcomes_words
 from skillopt_cli.core.edits import Edit, EditOutcome, EditState, Trial
 from skillopt_cli.core.verification import unverified
 from skillopt_cli.reports.diff.blame import Cause
@@ -33,59 +34,62 @@ def trial(tried: str = "", fixed: str = "", broke: str = "", needed: int = 1) ->
 @pytest.mark.parametrize(
     ("tried", "words"),
     [
-        (trial("abc", "abc"), "solved 3 of 3 tasks it was written for (solved a, b, c)"),
-        (trial("ab", "b"), "solved 1 of 2 tasks it was written for (solved b; not a)"),
+        (trial("abc", "abc"), "it solved 3 of 3 tasks it was written for (a, b, c), 1 needed"),
+        (trial("ab", "b"), "it solved 1 of 2 tasks it was written for (b), 1 needed"),
         (
             trial("a", "a", "xy"),
-            "solved 1 of 1 task it was written for, broke 2 (solved a; broke x, y)",
+            "it solved 1 of 1 task it was written for (a), 1 needed, broke 2 (x, y)",
         ),
         (
-            trial("abcdefgh", "abcd"),
-            "solved 4 of 8 tasks it was written for (solved a, b, c and 1 more; not e, f,"
-            " g and 1 more)",
+            trial("abcdefgh", "abcd", needed=4),
+            "it solved 4 of 8 tasks it was written for (a, b, c and 1 more), 4 needed",
         ),
         (
-            Trial(EDIT, ("a\x1b[1m\nb",), ()),
-            "solved 0 of 1 task it was written for (not a?[1m b)",
+            Trial(EDIT, ("a\x1b[1m\nb",), ("a\x1b[1m\nb",)),
+            "it solved 1 of 1 task it was written for (a?[1m b), 1 needed",
         ),
-        (trial(), "solved 0 of 0 tasks it was written for"),
+        (trial(), "it solved 0 of 0 tasks it was written for"),
         (
             Trial(replace(EDIT, tasks=("a", "b")), ("b", "a"), ("b",)),
-            "solved 1 of 2 tasks it was written for (solved b; not a)",
+            "it solved 1 of 2 tasks it was written for (b), 1 needed",
         ),
         # Those that it was found to solve beside other edits.
         (
             Trial(replace(EDIT, tasks=("a", "b")), ("c", "a"), ("c",)),
-            "solved 1 of 2 tasks it was tried on (solved c; not a)",
+            "it solved 1 of 2 tasks it was tried on (c), 1 needed",
+        ),
+        (
+            Trial(EDIT, ("c", "a"), ("c",), joint=True),
+            "with other edits, it solved 1 of 2 tasks (c), 1 needed",
         ),
     ],
 )
 def test_a_trial_in_words(tried: Trial, words: str) -> None:
-    assert trial_words(tried, None) == words
-    assert Cause(1, (EDIT,), trials=(tried,)).lines[0].endswith(f", it {words}")
+    assert trial_words(tried) == words
+    assert Cause(1, (EDIT,), trials=(tried,)).lines[0].endswith(f"], {words}")
 
 
 @pytest.mark.parametrize(
     ("checked", "broke", "words"),
     [
-        (0, "", "no solved task was tried"),
-        (1, "", "broke 0 of 1 solved task"),
-        (5, "xy", "broke 2 of 5 solved tasks"),
+        (0, "", ""),
+        (1, "", ", broke 0 of 1 solved task"),
+        (5, "xy", ", broke 2 of 5 solved tasks (x, y)"),
     ],
 )
 def test_a_trial_states_on_how_many_solved_tasks_it_was(
     checked: int, broke: str, words: str
 ) -> None:
     said = trial_words(trial("a", "a", broke), checked)
-    assert said.startswith(f"solved 1 of 1 task it was written for, {words} (solved a")
+    assert said == f"it solved 1 of 1 task it was written for (a), 1 needed{words}"
 
 
-def view_of(outcome: EditOutcome, checked: int = 0) -> RunView:
+def view_of(*outcomes: EditOutcome, checked: int = 0) -> RunView:
     made = list[ev.RunEvent]()
     for fact in [*opening(), *accepted_step(1)]:
         if isinstance(fact, ev.CandidateMade):
             made += [ev.PassingChecked(1, checked, (), (), ())] if checked else []
-            fact = replace(fact, outcomes=(outcome,))
+            fact = replace(fact, outcomes=outcomes)
         made.append(fact)
     return fold(stamp(made))
 
@@ -96,26 +100,74 @@ def test_every_tried_edit_shows_its_tasks_whatever_became_of_it(
     state: EditState, checked: int
 ) -> None:
     outcome = EditOutcome(EDIT, state, "", trial("ab", "b"))
-    (step,) = view_of(outcome, checked).steps
+    (step,) = view_of(outcome, checked=checked).steps
     # What is above the learning rate is in no text that is tried on solved tasks.
     tried = checked and state != "over_budget"
-    broke = "broke 0 of 5 solved tasks" if tried else "no solved task was tried"
-    said = f"it solved 1 of 2 tasks it was written for, {broke} (solved b; not a)"
-    assert f", {said}\n" in as_markdown(step_blocks(step)).replace("\\", "")
+    broke = ", broke 0 of 5 solved tasks" if tried else ""
+    said = f"it solved 1 of 2 tasks it was written for (b), 1 needed{broke}"
+    shown = as_markdown(step_blocks(step)).replace("\\", "")
+    assert f", {said}\n" in shown
+    # Said once for all edits of the candidate.
+    assert ("- Check: none; " in shown) == (state == "applied" and not checked)
     whole = as_markdown(edits_in_full(step)).replace("\\", "")
     assert f"- evidence: 3 of 4 answers were sentences\n- tried before the gate: {said}\n" in whole
 
 
-def test_an_edit_that_failed_verification_names_its_tasks_beside_its_numbers() -> None:
-    for tried, named in (
-        (trial("abc", "b", needed=2), "solved b; not a, c"),
-        (trial(), "no task"),
-    ):
-        outcome = unverified(tried)
-        (step,) = view_of(outcome).steps
-        shown = as_markdown(step_blocks(step)).replace("\\", "")
-        (line,) = (line for line in shown.splitlines() if "failed verification" in line)
-        assert outcome.reason in line and line.endswith(f", tried: {named}")
+def shown_edits(*outcomes: EditOutcome) -> list[str]:
+    """The lines of a step's report on these edits."""
+    (step,) = view_of(*outcomes).steps
+    lines = as_markdown(step_blocks(step)).replace("\\", "").splitlines()
+    fates = {step.fate(outcome) for outcome in outcomes}
+    return [line for line in lines if any(line.startswith(f"- {fate}") for fate in fates)]
+
+
+@pytest.mark.parametrize(
+    ("tried", "reason", "named"),
+    [
+        (
+            trial("abc", "b", needed=2),
+            "it solved 1 of 3 tasks it was written for, 2 needed",
+            ", solved b",
+        ),
+        (trial("abc"), "it solved 0 of 3 tasks it was written for", ""),
+        (trial(), "none of its tasks could be scored", ""),
+    ],
+)
+def test_an_edit_that_failed_verification_states_what_it_lacked(
+    tried: Trial, reason: str, named: str
+) -> None:
+    (line,) = shown_edits(unverified(tried))
+    assert line.startswith(f"- failed verification ({reason}): add ")
+    assert line.endswith(f"supported by 3 attempts]{named}")
+
+
+def test_an_edit_that_passed_and_was_left_out_later_did_not_fail_its_trial() -> None:
+    outcome = EditOutcome(EDIT, "unverified", "of no use with the others", trial("a", "a"))
+    (line,) = shown_edits(outcome)
+    assert line.startswith("- kept at first (of no use with the others): add ")
+    assert outcomes_words([outcome, unverified(trial("a"))]) == (
+        "1 failed verification, 1 kept at first"
+    )
+
+
+def test_many_edits_with_one_reason_are_counted_and_the_first_are_listed() -> None:
+    edits = [replace(EDIT, content=f"- rule {i}") for i in range(9)]
+    crowded = [EditOutcome(edit, "not_selected", "no room") for edit in edits[:6]]
+    over = [EditOutcome(edit, "over_budget") for edit in edits[6:8]]
+    lone = EditOutcome(edits[8], "vetoed", "by a person")
+    ground = "[failure, supported by 3 attempts]"
+    assert shown_edits(*crowded, *over, lone) == [
+        "- not selected (no room), 6 edits:",
+        *(f'- not selected: add "- rule {i}" {ground}' for i in range(3)),
+        "- not selected: 3 more, listed in edit_report.json",
+        *(f'- above the learning rate: add "- rule {i}" {ground}' for i in (6, 7)),
+        f'- vetoed (by a person): add "- rule 8" {ground}',
+    ]
+
+
+def test_every_edit_of_the_candidate_is_listed() -> None:
+    edits = [replace(EDIT, content=f"- rule {i}") for i in range(9)]
+    assert len(shown_edits(*(EditOutcome(edit, "applied") for edit in edits))) == 9
 
 
 def test_an_edit_that_was_not_tried_shows_no_trial() -> None:
@@ -127,7 +179,7 @@ def test_an_edit_that_was_not_tried_shows_no_trial() -> None:
 def test_the_page_and_the_document_have_the_trial() -> None:
     view = view_of(EditOutcome(EDIT, "applied", "", trial("ab", "b")))
     page = as_html(run_report(Subject("a", view), illustrated=True))
-    said = "solved 1 of 2 tasks it was written for, no solved task was tried (solved b; not a)"
+    said = "it solved 1 of 2 tasks it was written for (b), 1 needed"
     assert said in page
     (run,) = report_document([Subject("a", view)])["runs"]
     (edit,) = json.loads(json.dumps(run["steps"][0]["edits"]))

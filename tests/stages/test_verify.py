@@ -231,8 +231,13 @@ async def test_a_refuted_edit_is_tried_on_other_tasks_only() -> None:
     world.run = world.run.in_round(2, draft.refuted)
     again = await verify(world.run, draft, Patch((edit("- r", "t0"),)))
     assert chosen(again) == []
-    assert again.patch.set_aside[-1].reason == "it was tried on all of its failed tasks before"
-    assert [(len(e.trials), e.untried) for e in world.log.of(EditsVerified)] == [(1, 0), (0, 1)]
+    # What its trial showed outweighs that there was no other.
+    assert [o.reason for o in again.patch.set_aside] == ["it solved 0 of 1 task it was written for"]
+    later = Draft(SEED, SEED, tuple(world.trajectories), rate=8)
+    later = await verify(world.run, later, Patch((edit("- r", "t0"),)))
+    assert later.patch.set_aside[-1].reason == "it was tried on all of its failed tasks before"
+    verified = [(len(e.trials), e.untried) for e in world.log.of(EditsVerified)]
+    assert verified == [(1, 0), (0, 1), (0, 1)]
     solved = await verify(world.run, draft, Patch((edit("- s", "t7"),)))
     assert solved.patch.set_aside[-1].reason == "it names no failed task to be tried on"
     third = await verify(world.run, draft, Patch((edit("- r", "t0", "t1"),)))
@@ -261,8 +266,8 @@ async def test_an_edit_that_breaks_a_solved_task_is_removed(checked: str) -> Non
     assert (outcome.state, outcome.reason) == ("harmful", "it broke 1 of 6 solved tasks")
     (event,) = world.log.of(PassingChecked)
     assert outcome.trial is not None
-    said = "solved 1 of 1 task it was written for, broke 1 of 6 solved tasks ("
-    assert trial_words(outcome.trial, event.checked).startswith(said)
+    said = "it solved 1 of 1 task it was written for (t1), 1 needed, broke 1 of 6 solved tasks (t5)"
+    assert trial_words(outcome.trial, event.checked) == said
     assert (event.checked, event.broke, event.noise) == (6, ("t5",), ())
     assert [e.content for e in event.removed] == ["- r1"]
 

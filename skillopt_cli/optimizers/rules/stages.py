@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from skillopt_cli.core.edit_counts import Evidence
 from skillopt_cli.core.edits import Edit, EditOutcome, Patch
+from skillopt_cli.core.formatting import count
 from skillopt_cli.core.minibatches import Minibatch
 from skillopt_cli.core.score import Trajectory
 from skillopt_cli.core.skill import SkillDocument
@@ -127,9 +128,10 @@ async def select_by_support(
     ranked = list(_in_turn(rules, examples))
     kept = ranked[:budget]
     over = tuple(e for e in merged.edits if e in ranked and e not in kept)
+    tried = ", so no more were tried at a time" if run.verifies else ""
     full = (
-        f"a skill gets at most {MOST_EXAMPLES} worked examples: first those of other kinds of"
-        " answers, then those with more support"
+        f"the skill had room for {count(room, 'worked example')}{tried}: first come those of other"
+        " kinds of answers, then those with more support"
     )
     crowded = tuple(EditOutcome(e, "not_selected", full) for e in found if e not in examples)
     return replace(

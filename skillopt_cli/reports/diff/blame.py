@@ -54,7 +54,7 @@ class Cause:
             return (f"{self.place}: {self.what}" if self.what else self.place,)
         return tuple(
             f"{self.place}: {edit_words(e, _EDIT_LIMIT)} [{ground_words(e)}]"
-            + (f", it {trial_words(trial, None)}" if (trial := self.trial_of(e)) else "")
+            + (f", {trial_words(trial)}" if (trial := self.trial_of(e)) else "")
             for e in self.edits
         )
 

@@ -101,7 +101,7 @@ def _edit(step: StepView, outcome: EditOutcome) -> Iterator[Line | Quote]:
         yield Line(f"evidence: {one_line(edit.evidence)}")
     if outcome.trial is not None:
         words = trial_words(outcome.trial, step.checked_with(outcome))
-        yield Line(f"tried before the gate: it {words}")
+        yield Line(f"tried before the gate: {words}")
     if edit.target:
         yield Line("at this text:")
         yield Quote(edit.target)

@@ -10,7 +10,7 @@ from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.reports.page import Block, Heading, Line, Quote
 from skillopt_cli.runlog.parts import EpochView, StepView
 from skillopt_cli.runlog.text.action import action_words
-from skillopt_cli.runlog.text.edit import edit_words, ground_words, trial_tasks, trial_words
+from skillopt_cli.runlog.text.edit import edit_words, first_tasks, ground_words, trial_words
 from skillopt_cli.runlog.text.epoch import compared_words, slow_words
 from skillopt_cli.runlog.text.flips import flip_names
 from skillopt_cli.runlog.text.format import UNKNOWN, count, cut_rate, one_line, out_of, score
@@ -26,6 +26,8 @@ from skillopt_cli.runlog.text.step import (
 )
 
 _EDIT_LIMIT = 72
+_LISTED = 3
+"""Edits with the same reason that are listed where the candidate does not hold them."""
 _STYLES = {
     "accept_new_best": "bold green",
     "accept": "green",
@@ -54,8 +56,7 @@ def step_blocks(step: StepView, *, closes_epoch: bool = False) -> Iterator[Block
         if step.gate.hard is not None or step.gate.soft is not None:
             yield Line(f"candidate: hard {score(step.gate.hard)}, soft {score(step.gate.soft)}")
     yield from _proposed(step)
-    for outcome in step.outcomes:
-        yield Line(_outcome(step, outcome), "" if outcome.changed else "yellow")
+    yield from _edits(step)
     if step.candidate is not None:
         yield from _rewritten(step.candidate)
     if step.appendix is not None:
@@ -116,11 +117,15 @@ def _proposed(step: StepView) -> Iterator[Block]:
         merged = "" if step.merged is None else f", merged into {count(step.merged, 'edit')}"
         tried = "to be verified" if step.verified else "chosen"
         kept = f", {len(step.ranked)} {tried}" if step.choices else ""
-        made = f"proposed: {patches} of {count(proposed.asked, 'patch', 'patches')}{merged}{kept}"
+        several = f" in {len(step.choices)} rounds" if len(step.choices) > 1 else ""
+        asked = count(proposed.asked, "patch", "patches")
+        made = f"proposed{several}: {patches} of {asked}{merged}{kept}"
         yield Line(barren_words(proposed) or made)
     yield from (Line(words) for event in step.verified if (words := verified_words(event)))
     if step.checked is not None:
         yield Line(checked_words(step.checked))
+    elif any(outcome.changed and outcome.trial for outcome in step.outcomes):
+        yield Line("Check: none; what the edits do to solved tasks shows at the gate")
 
 
 def _rate(step: StepView) -> Iterator[Block]:
@@ -157,12 +162,40 @@ def _cost(step: StepView, extent: str) -> Iterator[Block]:
         yield Line(f"trouble: {one_line(path)}", "yellow")
 
 
-def _outcome(step: StepView, outcome: EditOutcome) -> str:
-    reason = f" ({one_line(outcome.reason)})" if outcome.reason else ""
-    ground = f" [{ground_words(outcome.edit)}]"
-    if outcome.trial is not None and outcome.state == "unverified":
-        # Its reason has the numbers.
-        ground += f", tried: {trial_tasks(outcome.trial) or 'no task'}"
-    elif outcome.trial is not None:
-        ground += f", it {trial_words(outcome.trial, step.checked_with(outcome))}"
-    return f"{step.fate(outcome)}{reason}: {edit_words(outcome.edit, _EDIT_LIMIT)}{ground}"
+def _edits(step: StepView) -> Iterator[Line]:
+    """The edits by what became of them, with the reason of several in a line of its own.
+
+    Of those that are not in the candidate the first few for each reason.
+    """
+    groups: dict[tuple[str, str], list[EditOutcome]] = {}
+    for outcome in step.outcomes:
+        groups.setdefault((step.fate(outcome), _reason(outcome)), []).append(outcome)
+    for (fate, reason), found in groups.items():
+        style = "" if found[0].changed else "yellow"
+        why = f" ({reason})" if reason else ""
+        if reason and len(found) > 1:
+            yield Line(f"{fate}{why}, {count(len(found), 'edit')}:", style)
+            why = ""
+        shown = found if found[0].changed else found[:_LISTED]
+        for outcome in shown:
+            words = edit_words(outcome.edit, _EDIT_LIMIT)
+            ground = ground_words(outcome.edit)
+            yield Line(f"{fate}{why}: {words} [{ground}]{_evidence(step, outcome)}", style)
+        if left := len(found) - len(shown):
+            yield Line(f"{fate}: {left} more, listed in edit_report.json", style)
+
+
+def _reason(outcome: EditOutcome) -> str:
+    """Why an edit ended as it did."""
+    trial, reason = outcome.trial, one_line(outcome.reason)
+    short = trial is not None and 0 < len(trial.fixed) < trial.needed
+    return f"{reason}, {trial.needed} needed" if trial is not None and short else reason
+
+
+def _evidence(step: StepView, outcome: EditOutcome) -> str:
+    """What the trial of an edit showed, where it was tried; its reason may have the numbers."""
+    if outcome.trial is None:
+        return ""
+    if outcome.state == "unverified":
+        return f", solved {first_tasks(outcome.trial.fixed)}" if outcome.trial.fixed else ""
+    return f", {trial_words(outcome.trial, step.checked_with(outcome))}"

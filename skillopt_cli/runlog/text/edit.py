@@ -37,36 +37,35 @@ def ground_words(edit: Edit) -> str:
     return f"{edit.source}, supported by {count(edit.support, 'attempt')}"
 
 
-def trial_words(trial: Trial, checked: int | None) -> str:
+def trial_words(trial: Trial, checked: int = 0) -> str:
     """What the trial of an edit showed: how many tasks it solved and broke, and which.
 
     Args:
-        checked: solved tasks that it was tried on beside the failed ones; None where that is
-            unknown.
+        checked: solved tasks that it was tried on beside the failed ones; 0 for none or unknown.
     """
-    together = " together with others" if trial.joint else ""
-    words = f"{solved_words(trial)}{together}{_broke_words(trial, checked)}"
-    named = trial_tasks(trial)
-    return f"{words} ({named})" if named else words
+    if trial.joint:
+        tasks = count(len(trial.tried), "task")
+        solved = f"with other edits, it solved {len(trial.fixed)} of {tasks}"
+    else:
+        solved = f"it {solved_words(trial)}"
+    needed = f", {trial.needed} needed" if trial.tried else ""
+    return f"{solved}{_named(trial.fixed)}{needed}{_broke_words(trial, checked)}"
 
 
-def _broke_words(trial: Trial, checked: int | None) -> str:
-    """How many solved tasks an edit broke, or that none was tried; empty where that is unknown."""
-    if checked:
-        return f", broke {len(trial.broke)} of {count(checked, 'solved task')}"
-    if trial.broke:
-        return f", broke {len(trial.broke)}"
-    return "" if checked is None else ", no solved task was tried"
+def _broke_words(trial: Trial, checked: int) -> str:
+    """How many solved tasks an edit broke; empty where none was tried."""
+    if not (checked or trial.broke):
+        return ""
+    of = f" of {count(checked, 'solved task')}" if checked else ""
+    return f", broke {len(trial.broke)}{of}{_named(trial.broke)}"
 
 
-def trial_tasks(trial: Trial) -> str:
-    """The first tasks an edit was tried on, by what came out: `solved t1, t2; not t3`."""
-    failed = [task for task in trial.tried if task not in trial.fixed]
-    parts = (("solved", trial.fixed), ("not", failed), ("broke", trial.broke))
-    return "; ".join(f"{what} {_first(tasks)}" for what, tasks in parts if tasks)
+def _named(tasks: Sequence[str]) -> str:
+    return f" ({first_tasks(tasks)})" if tasks else ""
 
 
-def _first(tasks: Sequence[str]) -> str:
+def first_tasks(tasks: Sequence[str]) -> str:
+    """The first of some tasks, and how many more there are."""
     more = len(tasks) - _TASKS
     listed = ", ".join(map(one_line, tasks[:_TASKS]))
     return f"{listed} and {more} more" if more > 0 else listed

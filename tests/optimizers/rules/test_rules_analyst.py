@@ -222,8 +222,8 @@ async def test_examples_beyond_those_a_skill_may_hold_are_left_out_for_that_reas
         aside = [o for o in picked.set_aside if o.state == "not_selected"]
         assert len(aside) == len(edits) - MOST_EXAMPLES
         assert {o.reason for o in aside} == {
-            f"a skill gets at most {MOST_EXAMPLES} worked examples: first those of other kinds of"
-            " answers, then those with more support"
+            f"the skill had room for {MOST_EXAMPLES} worked examples: first come those of other"
+            " kinds of answers, then those with more support"
         }
         assert (len(picked.dropped), len(picked.edits)) == (over, MOST_EXAMPLES - over)
     crowded = SkillDocument(SEED.text + "".join(f"\n{e.content}\n" for e in edits))
