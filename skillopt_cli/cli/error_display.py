@@ -6,6 +6,7 @@ import errno
 import re
 import traceback
 from contextlib import suppress
+from difflib import SequenceMatcher
 
 import typer
 from pydantic import ValidationError
@@ -79,11 +80,23 @@ def _usage_error(error: typer.TyperException) -> UsageError:
     advice = _ADVICE.search(message)
     if advice:
         message = message[: advice.start()]
-        hint = f"did you mean {_literals(advice['names'].rstrip('?'))}?"
+        hint = f"did you mean {_literals(_nearest_first(error, advice['names'].rstrip('?')))}?"
     if abbreviated := _abbreviated(error):
         hint = f"did you mean {_literals(', '.join(abbreviated))}?"
     message = _literals(message.rstrip("."))
     return UsageError(message[:1].lower() + message[1:], hint)
+
+
+def _nearest_first(error: typer.TyperException, names: str) -> str:
+    """The names that the parser suggests, which it sorts by their letters, the nearest first."""
+    wrong = getattr(error, "option_name", "")
+    near = SequenceMatcher(b=wrong)
+
+    def likeness(name: str) -> float:
+        near.set_seq1(name)
+        return near.ratio()
+
+    return ", ".join(sorted(names.split(", "), key=likeness, reverse=True)) if wrong else names
 
 
 def _abbreviated(error: typer.TyperException) -> list[str]:

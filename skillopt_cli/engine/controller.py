@@ -197,7 +197,7 @@ class Controller:
             raise UsageError(
                 f"`{key}` cannot be changed while the run works", f"these can: {', '.join(live)}"
             )
-        layer = leaf_layer("ctl", key, value, Strength.FLAG)
+        layer = leaf_layer("", key, value, Strength.FLAG)
         name = key.removeprefix("run.")
         wanted = getattr(resolve([layer]).config.run, name)
         if name in CAPS:

@@ -131,7 +131,7 @@ def _attempt_notes(plan: PlannedRun) -> Iterator[str]:
     if plan.by_program and measured:
         yield f"An attempt counts as {turns} calls, as in that run; a program may make more."
     elif plan.by_program:
-        yield "An attempt counts as one call; a program makes several, so calls are too few."
+        yield "An attempt counts as one call; a program may make several: then these are too few."
     elif attempt.turns.high > 1:
         taken = f"{turns}, as in that run" if measured else "about half of them"
         yield f"An attempt may take {attempt.turns.high:,.0f} turns; {taken} are likely."

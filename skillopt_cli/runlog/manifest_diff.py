@@ -106,13 +106,13 @@ def _digest(key: str, digests: Sequence[str | None]) -> Difference:
 
 
 def _files(part: str, manifests: Sequence[Mapping[str, Any]]) -> str:
-    """The files of a part that differ, after a colon; empty where not all manifests have them."""
+    """The files of a part that differ, after a comma; empty where not all manifests have them."""
     known = [manifest.get("files", {}).get(part, {}) for manifest in manifests]
     if not all(known):
         return ""
     paths = sorted({path for files in known for path in files})
     apart = [path for path in paths if len({files.get(path) for files in known}) > 1]
-    return f": {', '.join(apart)}" if apart else ""
+    return f", content of {', '.join(apart)}" if apart else ""
 
 
 def _by_role(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,11 @@ PROGRAM = Path(sys.executable).with_name("skillopt")
             "no such option: `--bacth-size`",
             "did you mean `--batch-size`?",
         ),
+        (
+            ("train", "--optimiser-model", "m"),
+            "no such option: `--optimiser-model`",
+            "did you mean `--optimizer-model`, `--optimizer-backend`",
+        ),
         (("train", "--lr", "3"), "no such option: `--lr`", "did you mean `--learning-rate`?"),
         (("train", "--bs=3"), "no such option: `--bs`", "did you mean `--batch-size`?"),
         (("train", "a", "b"), "got unexpected extra argument(s) (b)", "`skillopt train --help`"),

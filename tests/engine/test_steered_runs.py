@@ -248,7 +248,7 @@ async def test_caps_can_be_set_and_lifted_under_way() -> None:
         (commands.Hint("  \n "), "empty"),
         (commands.Set("run.workers", "2"), "cannot be changed"),
         (commands.Set("train.seed", "2"), "cannot be changed"),
-        (commands.Set("run.max_calls", "many"), "whole number"),
+        (commands.Set("run.max_calls", "many"), "^`run.max_calls` must be a whole number"),
         (commands.Set("run.max_concurrency", "0"), "run.max_concurrency"),
     ],
 )

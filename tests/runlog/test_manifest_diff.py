@@ -75,7 +75,7 @@ def test_files_that_differ_are_named_where_all_runs_have_them() -> None:
     other = made(seed_skill="e" * 64, files={"seed_skill": {"SKILL.md": "2", "a.py": "1"}})
     unknown = made(seed_skill="e" * 64)
     (named,), (alone,) = differences([first, other]), differences([first, unknown])
-    assert (named.key, alone.key) == ("(seed skill: SKILL.md)", "(seed skill)")
+    assert (named.key, alone.key) == ("(seed skill, content of SKILL.md)", "(seed skill)")
 
 
 def test_a_section_that_one_run_sets_differs_only_in_what_is_not_by_default() -> None:

@@ -564,6 +564,22 @@ def test_a_backend_named_for_each_role_is_the_same_as_the_shared_one(
     assert not any(row[0] == "model.backend" for row in rows if row)
 
 
+@pytest.mark.parametrize("replied", [False, True])
+def test_what_a_program_printed_stands_in_for_the_turns_it_does_not_tell(
+    trained: Path, tmp_path: Path, replied: bool
+) -> None:
+    shutil.copytree(trained, tmp_path / "outputs")
+    path = tmp_path / "outputs/searchqa/a/selection/val-001.json"
+    document = json.loads(path.read_text())
+    said = [{"role": "assistant", "content": "I look."}] if replied else []
+    document["conversation"] = [{"role": "user", "content": "Who?"}, *said]
+    path.write_text(json.dumps(document))
+    path.with_name("val-001.trace.jsonl").write_text("thinking <b>\n126.04\n")
+    with client(tmp_path / "outputs") as asking:
+        page = parsed(asking.get(f"{RUN}/attempts?task=val-001&in=selection").text)
+    assert ("thinking <b> 126.04" in " ".join(text_of(page).split())) is (not replied)
+
+
 def test_the_turns_of_an_attempt_are_a_conversation(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "outputs")
     path = tmp_path / "outputs/searchqa/a/selection/val-001.json"

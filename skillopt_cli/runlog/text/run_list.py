@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.runlog.text.format import out_of, result_name, result_split, score
+from skillopt_cli.runlog.text.format import out_of, plain_words, result_name, result_split, score
 from skillopt_cli.safe_files import read_regular
 from skillopt_cli.store.layout import EVENTS, SUMMARY, SUMMARY_SCHEMA, target_folders
 from skillopt_cli.store.log_lines import last_line
@@ -168,7 +168,7 @@ def _scores(row: Row, seed: str, best: str, counted: str) -> str:
 
 CELLS: dict[str, Callable[[Row], str]] = {
     "run": itemgetter("folder"),
-    "status": itemgetter("status"),
+    "status": lambda row: plain_words(str(row["status"])),
     "steps": steps_cell,
     "selection (hard): seed -> best": selection_cell,
     "test (hard): seed -> best": test_cell,

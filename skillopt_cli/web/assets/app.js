@@ -188,6 +188,11 @@ function dropMessage(parsed) {
 
 // A command form is submitted without leaving the page.
 async function submit(event) {
+  if (event.target.closest("form[data-listing]")) {
+    event.preventDefault();
+    list(event.target);
+    return;
+  }
   const form = event.target.closest("form[data-quiet]");
   if (!form) return;
   event.preventDefault();

@@ -196,7 +196,9 @@ def _read(context: WebContext, name: RunName, place: str, task: str) -> dict[str
         if path.stat().st_size > _MOST_BYTES:
             raise ValueError("it is too large to be shown")
         document = json.loads(read_regular(path))
+        replied = any(turn["role"] == "assistant" for turn in document["conversation"])
         return {
+            "output": "" if replied else cut(_printed(context, name, f"{place}/{safe_name(task)}")),
             "turns": [_turn(turn) for turn in document["conversation"]],
             "answer": cut(document["answer"]),
             "kind": str(document["task_type"]),
@@ -208,6 +210,15 @@ def _read(context: WebContext, name: RunName, place: str, task: str) -> dict[str
         raise DataError(
             f"{place}/{path.name} cannot be shown: {error}", "restore it from a copy"
         ) from error
+
+
+def _printed(context: WebContext, name: RunName, attempt: str) -> str:
+    """What the program of an attempt printed; empty where that is not stored, or is too large."""
+    try:
+        trace = context.outputs.file(name, f"{attempt}.trace.jsonl")
+        return read_regular(trace, _MOST_BYTES).decode(errors="replace")
+    except (NotFound, OSError):
+        return ""
 
 
 def _turn(turn: Mapping[str, Any]) -> dict[str, Any]:
