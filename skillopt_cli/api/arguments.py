@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache, wraps
-from inspect import Parameter, signature
+from inspect import Parameter, iscoroutinefunction, signature
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, get_args, get_origin
+from typing import Any, ParamSpec, TypeVar, cast, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
-from skillopt_cli.core.errors import UsageError
+from skillopt_cli.compose.flags import in_call
+from skillopt_cli.core.errors import SkillOptError, UsageError
 from skillopt_cli.core.task import TASK_SETS, TaskSet
 
 P = ParamSpec("P")
@@ -30,6 +31,8 @@ _WORDS: Mapping[object, str] = {
 
 def checked(call: Callable[P, T]) -> Callable[P, T]:
     """The call, which refuses an argument of another type than it declares.
+
+    The hints of the errors that an async call raises name settings by their arguments.
 
     Raises:
         UsageError: of the call it makes, for an argument that is missing, unknown or of that kind.
@@ -55,7 +58,18 @@ def checked(call: Callable[P, T]) -> Callable[P, T]:
                 raise UsageError(f"`{key}` must be {words}, not {type(value).__name__}", hint)
         return call(*args, **kwargs)
 
-    return checking
+    if not iscoroutinefunction(call):
+        return checking
+
+    @wraps(call)
+    async def awaiting(*args: P.args, **kwargs: P.kwargs) -> Any:
+        try:
+            return await cast(Awaitable[Any], checking(*args, **kwargs))
+        except SkillOptError as error:
+            error.hint = in_call(error.hint)
+            raise
+
+    return cast(Callable[P, T], awaiting)
 
 
 def known_split(name: str) -> TaskSet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -10,6 +11,8 @@ from skillopt_cli.config.layers import Layer, Strength, flatten, leaf_layer
 from skillopt_cli.core.errors import ConfigError
 
 _OTHERS = {"preset": "--preset", "run_id": "--run-id"}
+_LITERALS = {"true": "True", "false": "False", "null": "None"}
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ASSIGNED = re.compile(r"`([a-z_]+(?:\.[a-z0-9_]+)*)=([^`]*)`")
 
 _FLAGGED = re.compile(r"`--set ([^`]+)`|`(--[a-z-]+)(?: ([^`]*))?`")
@@ -51,6 +54,11 @@ def in_shell(text: str) -> str:
     return _ASSIGNED.sub(_as_flag, text)
 
 
+def in_call(text: str) -> str:
+    """A hint as a call from Python needs it: that assignment is `epochs=3` there."""
+    return _ASSIGNED.sub(_as_argument, text)
+
+
 def in_form(text: str) -> str:
     """A hint as it was before `in_shell`."""
     return _FLAGGED.sub(_as_setting, text)
@@ -62,6 +70,19 @@ def _as_flag(found: re.Match[str]) -> str:
     if not flag:
         return f"`--set {key}={value}`" if "." in key else found[0]
     return f"`{flag}`" if value == "true" else f"`{flag} {value}`"
+
+
+def _as_argument(found: re.Match[str]) -> str:
+    key, value = found.groups()
+    flag = _OTHERS.get(key) or flag_of(key)
+    plain = value.isupper() or _NUMBER.fullmatch(value)  # a placeholder such as NAME is one too
+    if plain or value.startswith('"'):
+        literal = value
+    else:
+        literal = _LITERALS.get(value) or json.dumps(value, ensure_ascii=False)
+    if flag:
+        return f"`{flag.removeprefix('--').replace('-', '_')}={literal}`"
+    return f'`settings={{"{key}": {literal}}}`' if "." in key else found[0]
 
 
 def _as_setting(found: re.Match[str]) -> str:

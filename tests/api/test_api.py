@@ -32,6 +32,7 @@ from skillopt_cli import (
     train_async,
 )
 from skillopt_cli.api import arguments
+from skillopt_cli.compose.flags import in_call
 from skillopt_cli.core.errors import BudgetExhausted
 from skillopt_cli.runlog.schedule_file import read_schedule
 
@@ -152,6 +153,34 @@ def test_tables_that_a_run_does_not_have() -> None:
     ):
         with pytest.raises(UsageError, match=message):
             result.table(**asked)
+
+
+def test_hints_name_settings_by_the_arguments_of_the_call() -> None:
+    rows = "".join(f"Please see to case {n},{'ab'[n % 2]}\n" for n in range(12))
+    Path("tickets.csv").write_text(f"text,queue\n{rows}", encoding="utf-8")
+    for settings, hint in (
+        ({"env.answer_key": "queu"}, 'did you mean `answer_key="queue"`?'),
+        ({"env.id_key": "number"}, 'name it with `settings={"env.id_key": NAME}`'),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            train("tickets.csv", settings=settings)
+        assert caught.value.hint == hint
+        with pytest.raises(ConfigError) as caught:
+            asyncio.run(train_async("tickets.csv", settings=settings))
+        assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("hint", "argument"),
+    [
+        ("`train.num_epochs=3`", "`epochs=3`"),
+        ("`preset=demo`", '`preset="demo"`'),
+        ("`evaluation.eval_test=false`", '`settings={"evaluation.eval_test": False}`'),
+        ("`no_key=3`, `skillopt resume a`", "`no_key=3`, `skillopt resume a`"),
+    ],
+)
+def test_a_hint_as_an_argument(hint: str, argument: str) -> None:
+    assert in_call(hint) == in_call(in_call(hint)) == argument
 
 
 async def test_inside_a_running_loop_the_plain_call_waits() -> None:
