@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skillopt_cli.cli.options import JsonOption, LookupRoot, OutOption
+from skillopt_cli.cli.options import ForceOption, JsonOption, LookupRoot, OutOption
 from skillopt_cli.cli.output import (
     as_text,
     json_line,
@@ -62,6 +62,7 @@ def gate_report(
         ),
     ] = None,
     out: OutOption = None,
+    force: ForceOption = False,
     recompute: Annotated[
         bool,
         typer.Option(
@@ -79,7 +80,7 @@ def gate_report(
         raise UsageError(f"--json and --format {format} exclude each other", "give one of the two")
     form = Format.json if json else format or _ending_of(out)
     if out is not None:
-        check_vacant(out)
+        check_vacant(out, force=force)
     folders = [find_run(run, out_root) for run in runs]
     labels = labels_of(folders)
     if recompute:

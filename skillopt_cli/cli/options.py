@@ -73,6 +73,9 @@ OutOption = Annotated[
     Path | None,
     typer.Option("--out", "--output", help="Write here; else, and for -, stdout.", callback=_file),
 ]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace the file of --out if it is there.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, nothing else.")]
 JsonLinesOption = Annotated[
     bool,

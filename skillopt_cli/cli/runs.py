@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
-from skillopt_cli.cli.options import JsonOption, LookupRoot, OutOption
+from skillopt_cli.cli.options import ForceOption, JsonOption, LookupRoot, OutOption
 from skillopt_cli.core.errors import DataError, UsageError
+from skillopt_cli.store.atomic_files import check_vacant
 from skillopt_cli.store.layout import CONFIG, target_folders
 
 
@@ -85,6 +86,7 @@ def export_run(
         ExportFormat | None, typer.Option(help="Else by the ending of --out; csv on stdout.")
     ] = None,
     out: OutOption = None,
+    force: ForceOption = False,
 ) -> None:
     """Write the results of a run as a table for other programs, or its best skill.
 
@@ -97,6 +99,8 @@ def export_run(
             f"one run is exported at a time, and {len(named)} are named",
             f"`skillopt gate-report {shlex.join(named)}` compares them",
         )
+    if out is not None:
+        check_vacant(out, force=force)
     # Imported when it is needed, as reading runs is below.
     from skillopt_cli.cli.runs_export import export_skill, export_table
 

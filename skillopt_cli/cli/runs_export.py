@@ -18,7 +18,7 @@ from skillopt_cli.reports.export.skill import ZIP, shipped_skill, zipped
 from skillopt_cli.reports.export.table import WRITERS
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.runlog.text.unfinished import partial_words
-from skillopt_cli.store.atomic_files import check_vacant, replace_folder
+from skillopt_cli.store.atomic_files import replace_folder
 
 
 def export_table(
@@ -27,11 +27,9 @@ def export_table(
     """Write a table of a run.
 
     Raises:
-        UsageError: there is no such run, nothing of the kind was measured, or the file is taken.
+        UsageError: there is no such run, or nothing of the kind was measured.
     """
-    if out is not None:
-        check_vacant(out)
-    elif form == "parquet" and sys.stdout.isatty():
+    if out is None and form == "parquet" and sys.stdout.isatty():
         raise UsageError("Parquet is no text for a terminal", "name a file with --out")
     folder = find_run(run, out_root)
     view = read_view(folder)
@@ -51,11 +49,8 @@ def export_skill(name: str, out_root: Path, out: Path | None) -> None:
     A skill that is a folder becomes one, or an archive where `out` ends in `.zip`.
 
     Raises:
-        UsageError: there is no such skill, the place for it is taken, or a skill that is one file
-            is to be an archive.
+        UsageError: there is no such skill, or one that is one file is to be an archive.
     """
-    if out is not None:
-        check_vacant(out)
     named = named_skill(by_id(name, out_root))
     skill = shipped_skill(named)
     archived = out is not None and out.suffix.lower() == ZIP

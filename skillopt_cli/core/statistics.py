@@ -52,7 +52,9 @@ def interval(mean: float, n: int) -> tuple[float, float]:
     middle = mean + square / (2 * n)
     reach = NORMAL * math.sqrt(mean * (1 - mean) / n + square / (4 * n * n))
     whole = 1 + square / n
-    return max(0.0, (middle - reach) / whole), min(1.0, (middle + reach) / whole)
+    # The ends at 0 and 1 are exact; rounding would leave a rest.
+    low = 0.0 if mean <= 0 else max(0.0, (middle - reach) / whole)
+    return low, 1.0 if mean >= 1 else min(1.0, (middle + reach) / whole)
 
 
 def corrected(chances: Sequence[float]) -> list[float]:

@@ -66,7 +66,9 @@ def _taken(plan: PlannedRun, earlier: EarlierRun) -> Iterator[str]:
             tokens = f"{cost.prompt.point:,.0f} + {cost.completion.point:,.0f}"
             parts.append(f"one of the {role} {tokens} tokens")
     said = ", ".join(parts) or "nothing, as all it measured is given"
-    yield f"Taken as likely from {earlier.run} ({count(earlier.steps, 'step')}): {said}."
+    made, steps = known.last_step, count(earlier.steps, "step")
+    extent = steps if made is None or made == earlier.steps else f"{made} of {steps}"
+    yield f"Taken as likely from {earlier.run} ({extent}): {said}."
 
 
 def _shares(known: Assumptions) -> Iterator[str]:
@@ -79,7 +81,7 @@ def _shares(known: Assumptions) -> Iterator[str]:
     if known.last_step is not None:
         yield f"the run ends after step {known.last_step}"
     if known.unchanged is not None:
-        yield f"{known.unchanged:.0%} of the texts made are no new ones"
+        yield f"{1 - known.unchanged:.0%} of the texts made are new ones"
     if known.measured is not None:
         yield f"{known.measured:.0%} of the selection split is measured of a new text"
     if known.trials is not None:

@@ -122,7 +122,7 @@ def _test_cells(tested: TestScores) -> tuple[str, str, str]:
         spread = f" ({score(min(tested.by_seed))}-{score(max(tested.by_seed))})"
     return (
         f"{score(tested.hard)}{spread}",
-        f"{score(tested.low)}-{score(tested.high)}",
+        f"{score(tested.low)} to {score(tested.high)}",
         str(tested.n),
     )
 

@@ -255,7 +255,11 @@ def test_an_ending_of_no_format_is_refused() -> None:
     [
         ("gone/r.html", "there is no folder gone", "make the folder, or choose another file"),
         ("outputs", "outputs is a folder", "name a file in it with --out"),
-        ("old.html", "old.html exists already", "choose another file with --out"),
+        (
+            "old.html",
+            "old.html exists already",
+            "choose another file with --out, or replace it with --force",
+        ),
         ("old.html/r.md", "there is no folder old.html", "make the folder"),
         ("/proc/r.html", "/proc/r.html c", "choose another"),
     ],

@@ -362,3 +362,26 @@ def test_an_evaluation_with_several_targets_names_them() -> None:
     assert ended.code == 0, ended.err
     told = refused(2, "runs", "export", "m")
     assert "each of its targets" in told.error and "outputs/searchqa/m/" in told.hint
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("gate-report", "a", "--out", "r.html"),
+        ("runs", "export", "a", "--out", "r.csv"),
+        ("runs", "export", "a", "--what", "skill", "--out", "r.md"),
+    ],
+)
+def test_a_file_that_is_there_is_replaced_on_request_only(command: tuple[str, ...]) -> None:
+    finished_run(*SMALLEST)
+    out = Path(command[-1])
+    out.write_text("old", encoding="utf-8")
+    ended = refused(2, *command)
+    assert ended.error == f"error: {out} exists already"
+    assert ended.hint == "hint: choose another file with --out, or replace it with --force"
+    assert out.read_text(encoding="utf-8") == "old"
+    assert skillopt(*command, "--force").code == 0
+    assert out.read_text(encoding="utf-8") != "old"
+    out.unlink()
+    out.mkdir()
+    assert refused(2, *command, "--force").error == f"error: {out} is a folder"

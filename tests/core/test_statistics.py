@@ -53,3 +53,11 @@ def test_sweeps_in_which_nothing_differs_seldom_name_a_difference() -> None:
         raw = [sign_flip_test([float(b) - float(a) for a, b in p]) for p in pairs]
         named += min(corrected(raw)) < LEVEL
     assert named <= LEVEL * sweeps
+
+
+@pytest.mark.parametrize("n", range(1, 60))
+def test_an_interval_that_reaches_an_end_of_the_scale_ends_there(n: int) -> None:
+    assert interval(0.0, n)[0] == 0.0
+    assert interval(1.0, n)[1] == 1.0
+    assert 0.0 < interval(0.0, n)[1] < 1.0
+    assert 0.0 < interval(1.0, n)[0] < 1.0

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from skillopt_cli.core.paired_statistics import paired_differences
-from skillopt_cli.core.statistics import corrected
+from skillopt_cli.core.statistics import LEVEL, corrected
 from skillopt_cli.reports.arms import PAIR_TITLES, pair_row
 from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.reports.run.subject import Subject
@@ -51,11 +51,13 @@ def paired_blocks(runs: Sequence[Subject], kind: Literal["hard", "soft"]) -> Ite
     pairs = paired_document(runs, kind)
     if not pairs:
         return
-    yield Heading("Test tasks compared")
+    yield Heading(f"Test tasks compared ({kind} scores)")
     yield Rows(PAIR_TITLES, [pair_row(pair) for pair in pairs])
-    if all(pair["p_corrected"] >= 0.05 for pair in pairs):
-        yield Line(
-            "On these test tasks, no difference from the first run is more than chance explains.",
-            "dim",
-            free=True,
-        )
+    apart = [pair["second"] for pair in pairs if pair["p_corrected"] < LEVEL]
+    noun, verb = ("difference", "is") if len(apart) < 2 else ("differences", "are")
+    words = f"the {noun} of {', '.join(apart)}" if apart else "no difference"
+    yield Line(
+        f"On these test tasks, {words} from the first run {verb} more than chance explains.",
+        "dim",
+        free=True,
+    )
