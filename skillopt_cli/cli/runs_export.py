@@ -36,6 +36,9 @@ def export_table(
     found = tasks_to_export(view, folder, split)
     put(out, WRITERS[form](table_of(found, what)))
     _note(partial_words(view))
+    if split is None and view.evaluated is None and view.run is not None and view.run.n_train:
+        tasks = count(view.run.n_train, "train task")
+        _note(f"the {tasks} of the run are not in this table; `--split train` has them")
     if found.textless:
         _note(
             f"the answers of {count(found.textless, 'attempt')} are not in the run folder:"

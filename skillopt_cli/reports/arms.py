@@ -18,7 +18,10 @@ from skillopt_cli.runlog.text.format import UNKNOWN, change, one_line, out_of, s
 from skillopt_cli.runlog.text.verdict import majority_entry, verdict_sentence
 
 Document = dict[str, Any]
-PAIR_TITLES = ("pair", "gain", "95 % interval", "won", "lost", "tied", "p", "p (all pairs)")
+PAIR_TITLES = (
+    *("pair", "gain", "95 % interval", "won", "lost", "tied"),
+    *("two-sided p", "p (all pairs)"),
+)
 
 
 def arms_document(

@@ -38,6 +38,7 @@ from skillopt_cli.runlog.text.format import count, one_line, out_of, score
 from skillopt_cli.runlog.text.gate import gate_line
 from skillopt_cli.runlog.text.header import data_words, models_words, skill_words, start_notes
 from skillopt_cli.runlog.text.limits import call_lines, limits_words
+from skillopt_cli.runlog.text.standing import proven_words
 from skillopt_cli.runlog.text.step import (
     appendix_words,
     barren_words,
@@ -46,7 +47,6 @@ from skillopt_cli.runlog.text.step import (
     rate_words,
     verified_words,
 )
-from skillopt_cli.runlog.text.verdict import verdict_lines
 from skillopt_cli.runlog.view import RunView
 
 RETRY_PAUSE = 30.0
@@ -170,7 +170,7 @@ def _stage_lines(view: RunView, event: ev.StageStarted) -> Lines:
     """A line for work that may keep a reader waiting and that no later line announces."""
     amount = f"{count(event.total, 'item')}, {count(event.workers, 'worker')}..."
     if event.stage == "test":
-        arms = {"eval": "", "no_skill": "no skill, "}
+        arms = {"eval": "", "no_skill": "no skill, ", "none": "no skill, "}
         return (f"Test: {arms.get(event.label, f'{_skill(event.label)}, ')}{amount}",)
     if event.stage == "measure" and event.label:
         verb = "Measure again" if view.total_steps else "Measure"
@@ -282,8 +282,8 @@ def _result_lines(before: RunView, event: ResultFact) -> Lines:
         case ev.SkillPruned():
             return (f"Pruned: {pruned_words(event)}",)
         case ev.VerdictReached():
-            sentence, *more = verdict_lines(event.verdict, event.majority)
-            return (f"Verdict: {sentence}", *more)
+            # Its sentences end the result of the training.
+            return (f"Verdict: {proven_words(event.verdict, event.majority)[0]}",)
         case ev.CheckpointSaved() | ev.TestMeasured():
             return ()
     assert_never(event)

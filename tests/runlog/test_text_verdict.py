@@ -22,6 +22,7 @@ from skillopt_cli.runlog.text.standing import standing_words
 from skillopt_cli.runlog.text.verdict import (
     chance_words,
     majority_lines,
+    run_sentence,
     unproven_words,
     verdict_document,
     verdict_sentence,
@@ -127,13 +128,13 @@ def test_a_chance_in_words(p_value: float, words: str) -> None:
         (
             {},
             False,
-            ", the trained skill 0.79 (gain +0.19, 95 % interval +0.10 to +0.28; 21 fixed, 2"
-            " broken; chance alone explains such a gain in 1 of 33,000 cases)",
+            ", the trained skill 0.79 (gain +0.19, 95 % interval +0.10 to +0.28; 21 won, 2"
+            " lost; chance alone explains such a gain in 1 of 33,000 cases)",
         ),
         (
             {"best": 0.1, "gain": -0.1, "low": -0.2, "high": 0.01, "p_value": 0.2},
             True,
-            ", the seed 0.10 (gain -0.10, 95 % interval -0.20 to +0.01; 21 fixed, 2 broken; chance"
+            ", the seed 0.10 (gain -0.10, 95 % interval -0.20 to +0.01; 21 won, 2 lost; chance"
             " alone explains such a loss in 1 of 5 cases)",
         ),
         ({"best": None}, False, ""),
@@ -174,7 +175,7 @@ def test_a_best_skill_not_shown_above_the_commonest_answer_has_that_in_its_verdi
         ev.RunFinished(1, 1, 0.7, 0),
     ])
     view = fold(facts)
-    assert lines_of(view, view, facts[-2])[0] == f"Verdict: {sentence}"
+    assert lines_of(view, view, facts[-2]) == (f"Verdict: {standing_words(view)[0]}",)
     assert sentence in as_markdown(run_report(Subject("a", view))).replace("\\", "")
     (run,) = report_document([Subject("a", view)])["runs"]
     assert run["summary"]["verdict"]["sentence"] == sentence
@@ -211,11 +212,12 @@ def test_every_display_of_the_verdict_has_the_majority_baseline() -> None:
     view = fold(facts)
     sentences = majority_lines(VERDICT, fact.majority)
     assert len(sentences) == 2
-    printed = lines_of(view, view, stamped)
-    assert printed[1:] == sentences
+    # A line of a run is short: its result has the sentences.
+    (printed,) = lines_of(view, view, stamped)
+    assert printed == f"Verdict: {standing_words(view)[0]}"
     ended = verdict_of(fold([*facts, *stamp([ev.RunFinished(1, 1, 0.7, 0)])]))
     assert ended is not None
-    assert ended.sentences == (printed[0].removeprefix("Verdict: "), *printed[1:])
+    assert ended.sentences == (run_sentence(VERDICT, fact.majority), *sentences)
     subject = Subject("a", view)
     report = as_markdown(run_report(subject))
     (run,) = report_document([subject])["runs"]

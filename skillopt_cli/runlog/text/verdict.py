@@ -77,7 +77,7 @@ def verdict_sentence(verdict: RunVerdict, arms: Arms = TRAINED) -> str:
     best, seed = pair(verdict.best, verdict.seed)
     against = (
         f"{best} against {seed}{_metric(verdict)} on {count(verdict.n, one)}"
-        f" ({_gain_words(verdict)})"
+        f" ({_gain_words(verdict, _flips(verdict))})"
     )
     if verdict.word == "improved":
         return f"{started} is better than {seed_name}: {against}."
@@ -96,13 +96,13 @@ def _metric(verdict: RunVerdict) -> str:
     return "" if verdict.metric == "hard" else f" ({verdict.metric} score)"
 
 
-def _gain_words(verdict: RunVerdict) -> str:
+def _gain_words(verdict: RunVerdict, flips: str) -> str:
     """The gain with its interval, the tasks it comes from, and how often chance explains it."""
     interval = f"95 % interval {change(verdict.low)} to {change(verdict.high)}"
     # The test is one-sided.
     such = "such a loss" if (verdict.gain or 0) < 0 else "such a gain"
     return (
-        f"gain {change(verdict.gain)}, {interval}; {_flips(verdict)};"
+        f"gain {change(verdict.gain)}, {interval}; {flips};"
         f" chance alone explains {such} in {chance_words(verdict.p_value)}"
     )
 
@@ -163,7 +163,9 @@ def majority_words(majority: MajorityBaseline, split: VerdictSplit, skill: str) 
     )
     found = majority.verdict
     if found is not None and found.best is not None:
-        constant += f", {skill} {score(found.best)} ({_gain_words(found)})"
+        # One answer is no text that an edit could have fixed or broken.
+        flips = f"{found.fixed} won, {found.broke} lost"
+        constant += f", {skill} {score(found.best)} ({_gain_words(found, flips)})"
     return f"{constant}."
 
 
