@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from skillopt_cli.compose.script_paths import missing_scripts, missing_words
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.formatting import count
-from skillopt_cli.core.statistics import CHANGED, detectable_gain, least_gain
+from skillopt_cli.core.statistics import CHANGED, CLEAR_WINS, detectable_gain, least_gain
 from skillopt_cli.core.task import Usage
 from skillopt_cli.planning.call_costs import (
     ANSWER,
@@ -177,16 +177,24 @@ def warnings(plan: PlannedRun) -> Iterator[str]:
         yield f"Warning: {warning}"
 
 
+def _few_words(n: int) -> str:
+    """What so few tasks show: which measured gains can be chance, and which true ones come out."""
+    least = least_gain(n)
+    if least is None:
+        return "any measured gain can be chance"
+    true = math.ceil(100 * least - 1e-9) / 100
+    return (
+        f"measured gains below {CLEAR_WINS / n:.2f} can be chance, and only a true gain of"
+        f" {true:.2f} or more will likely measure as much"
+    )
+
+
 def start_warnings(plan: PlannedRun) -> Iterator[str]:
     """The warnings that a run does not give itself when it begins."""
     planned, selection = len(plan.forecast.steps), plan.sizes["selection"]
     if selection < FEW:
-        least = least_gain(selection)
-        shown = "no gain" if least is None else f"only a true gain of {_points(least)} or more"
-        yield (
-            f"Warning: the selection split has only {count(selection, 'task')}:"
-            f" {shown} can be counted on to show"
-        )
+        tasks, shown = count(selection, "task"), _few_words(selection)
+        yield f"Warning: the selection split has only {tasks}: {shown}"
     for script in missing_scripts(plan.config):
         yield f"Warning: {missing_words(script)}"
     if plan.unsuited:
