@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from skillopt_cli.core.companion_files import SKILL_FILE, Folder
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.front_matter import fault_of_metadata, front_matter
-from skillopt_cli.core.worked_examples import without_marks
+from skillopt_cli.core.worked_examples import set_apart, without_marks
 
 SLOW_UPDATE = "SLOW_UPDATE"
 APPENDIX = "APPENDIX"
@@ -185,7 +185,10 @@ class SkillDocument:
 
 
 def _unmarked(skill: SkillDocument) -> str:
-    """The text without region markers, empty regions and marks of worked examples."""
+    """The text without region markers, empty regions and marks of worked examples.
+
+    A blank line separates an example from the rules right below it.
+    """
     text = skill.text
     for region in reversed([r for r in skill.regions if r.name != FRONT_MATTER]):
         above, below = text[: region.start], text[region.end :]
@@ -196,6 +199,7 @@ def _unmarked(skill: SkillDocument) -> str:
             text = kept + (gap if kept else "") + below[len(lead) :]
         else:
             text = above + region.inner.strip("\r\n") + below
+    text = set_apart(text)
     # In rounds: joined pieces may form a mark.
     while (cut := MARKER.sub("", without_marks(text))) != text:
         text = cut

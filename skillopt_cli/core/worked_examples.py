@@ -12,6 +12,7 @@ from collections.abc import Collection
 _MARK = r"<!-- worked example: ([^\n]*?) -->"
 MARK_LINE = re.compile(rf"^{_MARK}[ \t]*\r?\n", re.MULTILINE)
 _MARKED = re.compile(rf"^{_MARK}[ \t]*\r?\n((?:[^\n]*\S[^\n]*(?:\n|\Z))*)", re.MULTILINE)
+_RULES_BELOW = re.compile(r"^(?!- |<!-- )([^\n]*\S)(\r?\n)((?:- [^\n]*(?:\n|\Z))+)\Z", re.MULTILINE)
 _UNSAFE = re.compile(r"(?:\s|>|--)+")
 
 
@@ -33,6 +34,11 @@ def quotes(text: str, task_id: str) -> bool:
 def without_marks(text: str) -> str:
     """The text as a target reads it: the examples stay, the lines that mark them go."""
     return MARK_LINE.sub("", text)
+
+
+def set_apart(text: str) -> str:
+    """The text with a blank line between each marked example and the rules right below it."""
+    return _MARKED.sub(lambda found: _RULES_BELOW.sub(r"\1\2\2\3", found[0]), text)
 
 
 def without_examples(text: str, task_ids: Collection[str]) -> str:

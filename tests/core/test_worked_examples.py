@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.worked_examples import mark, without_examples, without_marks
 
@@ -25,3 +27,24 @@ def test_no_id_ends_its_comment_early() -> None:
     assert marked.count("\n") == 1
     assert marked.count("-->") == 1
     assert without_examples(f"{marked}{EXAMPLE}", ["a --> b\n<!-- c"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "apart"),
+    [
+        ("Q: a\nA: b\n- Be brief.\n- Cite.\n", "Q: a\nA: b\n\n- Be brief.\n- Cite.\n"),
+        ("Q: a\r\nA: b\r\n- Be brief.\r\n", "Q: a\r\nA: b\r\n\r\n- Be brief.\r\n"),
+        ("Q: a\nA: b\n- Be brief.", "Q: a\nA: b\n\n- Be brief."),
+        # A list of the task itself, and what stands apart already.
+        ("Q:\n- a\n- b\nA: b\n", None),
+        ("Q: a\nA: b\n\n- Be brief.\n", None),
+        ("- a\n- b\n", None),
+    ],
+)
+def test_rules_right_below_an_example_are_set_apart_where_it_is_shipped(
+    text: str, apart: str | None
+) -> None:
+    marked = f"# Skill\n\n- One.\n{mark('t1')}{text}"
+    expected = f"# Skill\n\n- One.\n{apart or text}"
+    assert SkillDocument(marked).shipped() == expected
+    assert SkillDocument(expected).shipped() == expected
