@@ -8,6 +8,7 @@ import pytest
 from dom import parsed, text_of
 from facts import (
     accepted_step,
+    attempts,
     barren_run,
     begun,
     closing,
@@ -20,6 +21,7 @@ from facts import (
     whole_run,
 )
 
+from skillopt_cli.charts.task_grid import task_grid
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit, EditOutcome
 from skillopt_cli.core.gate import GateDecision
@@ -202,3 +204,14 @@ def test_tasks_that_moved_are_named_by_the_metric_of_the_run(
     ]
     assert {won, lost} <= set(titles)
     assert {"fixed", "broke", "higher", "lower"} & set(titles) == {won, lost}
+
+
+def test_the_heat_map_explains_the_columns_that_it_has() -> None:
+    words = "e1 the text with the guidance of epoch 1"
+    before = [*opening(), *accepted_step(1)[:-1]]
+    # A measurement after the decision on its step is that of the epoch's end.
+    closing = [ev.StageStarted(1, "measure", 20, 1), *attempts(1, "measure", 20, wins=17)]
+    for facts, has in ((before, False), ([*before, *closing], True)):
+        columns = [c.title for c in task_grid(fold(stamp(facts)), "selection").columns]
+        assert ("e1" in columns) == has
+        assert (words in text_of(parsed(written(facts)))) == has

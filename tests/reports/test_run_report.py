@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import pytest
 from facts import (
+    VERDICT,
     accepted_step,
     attempts,
     barren_run,
@@ -269,6 +270,13 @@ def test_a_pruning_in_a_comparison_has_its_selection_scores_as_such() -> None:
     ]
     cells = compared_row(reported([begun(total_steps=0, epochs=0), pruned, *tests], "b"))
     assert (cells["baseline"], cells["best"], cells["test best"]) == ("0.50", "0.60", "-")
+
+
+def test_a_comparison_has_the_verdict_of_each_run_that_has_one() -> None:
+    decided = reported([*whole_run(), ev.VerdictReached(VERDICT)], "a")
+    page = as_markdown(side_by_side([decided, reported(barren_run(), "b")]))
+    assert "a: The trained skill is better than the seed: 0.79 against 0.60" in page
+    assert "b: The trained" not in page
 
 
 def compared_row(run: Subject) -> dict[str, str]:

@@ -30,6 +30,7 @@ from skillopt_cli.runlog.text.format import (
     score,
 )
 from skillopt_cli.runlog.text.header import skill_words
+from skillopt_cli.runlog.text.verdict import run_sentence
 from skillopt_cli.runlog.verdict import why_no_change
 from skillopt_cli.runlog.view import RunView
 
@@ -68,6 +69,7 @@ def side_by_side(
     for label, run in zip(_labels(runs), runs, strict=True):
         if run.view.run and (skill := skill_words(run.view.run)):
             yield Line(f"{label}: skill {skill}", free=True)
+    yield from _verdicts(runs)
     yield from paired_blocks(runs, kind)
     if illustrated:
         yield from courses(runs)
@@ -80,6 +82,14 @@ def side_by_side(
     else:
         yield Line("nothing that can alter a text or a score")
     yield from _reasons(runs)
+
+
+def _verdicts(runs: Sequence[Subject]) -> Iterator[Line]:
+    """The verdict of each run that has one, in its sentence."""
+    for label, run in zip(_labels(runs), runs, strict=True):
+        if run.view.verdict is not None:
+            words = run_sentence(run.view.verdict, run.view.majority)
+            yield Line(f"{label}: {words}", free=True)
 
 
 def test_kind(runs: Sequence[Subject]) -> Literal["hard", "soft"]:

@@ -36,9 +36,11 @@ def overview(view: RunView) -> Iterator[Block]:
     yield Heading("Tasks by step")
     selection = task_grid(view, "selection")
     yield heat(selection)
+    closing = next((c.title for c in selection.columns if c.title.startswith("e")), "")
+    guidance = f", {closing} the text with the guidance of epoch {closing[1:]}" if closing else ""
     yield Line(
-        "Column 0 is the seed skill, a number the candidate of that step, e2 the text with the"
-        " guidance of epoch 2. The bar below it says whether the text was accepted.",
+        f"Column 0 is the seed skill, a number the candidate of that step{guidance}. The bar below"
+        " it says whether the text was accepted.",
         "dim",
         free=True,
     )
