@@ -12,7 +12,6 @@ import typer
 
 from skillopt_cli.cli.options import ForceOption, JsonOption, LookupRoot, OutOption
 from skillopt_cli.core.errors import DataError, UsageError
-from skillopt_cli.store.atomic_files import check_vacant
 from skillopt_cli.store.layout import CONFIG, target_folders
 
 
@@ -99,11 +98,12 @@ def export_run(
             f"one run is exported at a time, and {len(named)} are named",
             f"`skillopt gate-report {shlex.join(named)}` compares them",
         )
-    if out is not None:
-        check_vacant(out, force=force)
     # Imported when it is needed, as reading runs is below.
     from skillopt_cli.cli.runs_export import export_skill, export_table
+    from skillopt_cli.store.atomic_files import check_vacant
 
+    if out is not None:
+        check_vacant(out, force=force)
     if what == What.skill:
         if format or split:
             raise UsageError("--format and --split belong to tables", "leave them out for a skill")
