@@ -431,4 +431,4 @@ def test_a_target_or_seed_that_differs_is_no_bare_digest() -> None:
     ended = skillopt("gate-report", "one", "two", "three")
     assert ended.code == 0, ended.err
     (row,) = (line.split() for line in ended.out.splitlines() if line.startswith("(seed skill"))
-    assert " ".join(row) == "(seed skill: mine.md) its own its own that of two"
+    assert " ".join(row) == "(seed skill, content of mine.md) its own its own that of two"
