@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,9 @@ def test_nothing_has_a_score() -> None:
     results = (run / "answers/results.jsonl").read_text(encoding="utf-8")
     for row in map(json.loads, results.splitlines()):
         assert (row["hard"], row["expected"], row["agent_ok"]) == (None, [], True)
-    assert "0.00" not in skillopt("runs", "list").out
+    listed = skillopt("runs", "list").out
+    assert "0.00" not in listed and re.search(r"a +finished +answer +-", listed)
+    assert "evaluation" not in ended.err and "\nFinished in " in ended.err
     assert not (run / "eval_summary.json").exists()
     refused(2, "runs", "export", "a")
 

@@ -104,7 +104,7 @@ def finish_line(view: RunView, event: RunFinished) -> str:
     """How the run ended, in one line."""
     code = f" (exit {event.exit_code})" if event.exit_code else ""
     if not view.total_steps and not event.done:
-        return f"Finished{code}: evaluation in {duration(view.wall_time)}"
+        return f"Finished{code} in {duration(view.wall_time)}"
     origin = f"from {origin_words(event.best_step, event.best_epoch)}"
     base = view.baseline
     seed = f"{score(base.value)} ({out_of(base.scored, base.n)})" if base else UNKNOWN

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.runlog.text.format import out_of, plain_words, result_name, result_split, score
 from skillopt_cli.safe_files import read_regular
-from skillopt_cli.store.layout import EVENTS, SUMMARY, SUMMARY_SCHEMA, target_folders
+from skillopt_cli.store.layout import ANSWERS, EVENTS, SUMMARY, SUMMARY_SCHEMA, target_folders
 from skillopt_cli.store.log_lines import last_line
 
 if TYPE_CHECKING:
@@ -129,9 +129,12 @@ def _empty(folder: Path) -> Row:
 
 
 def steps_cell(row: Row) -> str:
-    """How many of the planned steps are recorded; `eval` for an evaluation."""
-    planned = row["planned_steps"]
-    return "eval" if row["evaluated"] else f"{row['total_steps']} of {planned}" if planned else "-"
+    """How many of the planned steps are recorded; `eval` or `answer` for a run without steps."""
+    if planned := row["planned_steps"]:
+        return f"{row['total_steps']} of {planned}"
+    if row["evaluated"]:
+        return "eval"
+    return "answer" if (Path(row["folder"]) / ANSWERS).exists() else "-"
 
 
 def selection_cell(row: Row) -> str:
