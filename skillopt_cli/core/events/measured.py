@@ -7,6 +7,7 @@ from typing import Literal
 
 from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict
+from skillopt_cli.core.task import TASK_SETS, TaskSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,10 @@ class SkillPruned:
 
 @dataclass(frozen=True, slots=True)
 class TestMeasured:
-    """A skill's scores on the test split. `label` is seed, best, final, no_skill or eval."""
+    """A skill's scores on the test split. `label` is seed, best, final, no_skill or eval.
+
+    One that ends with the name of another split, as that of an evaluation may, is of its tasks.
+    """
 
     label: str
     digest: str
@@ -114,6 +118,12 @@ class TestMeasured:
     kind: Literal["test_measured"] = "test_measured"
 
     __test__ = False
+
+    @property
+    def split(self) -> TaskSet:
+        """The tasks that these are scores on."""
+        last = self.label.rpartition("_")[2]
+        return next((name for name in TASK_SETS if name == last), "test")
 
 
 @dataclass(frozen=True, slots=True)

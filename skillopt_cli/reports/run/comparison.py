@@ -26,7 +26,6 @@ from skillopt_cli.runlog.text.format import (
     out_of,
     plain_words,
     result_name,
-    result_split,
     score,
 )
 from skillopt_cli.runlog.text.header import skill_words
@@ -174,7 +173,7 @@ def _row(
     if run.view.tests and not run.view.total_steps:
         selection = _pruned_from_to(run.view)
         # Scores of other tasks than the test ones have no column here.
-        first = next((t for t in run.view.tests.values() if result_split(t.label) == "test"), None)
+        first = next((t for t in run.view.tests.values() if t.split == "test"), None)
         n, scored = (first.n, first.scored) if first else (0, 0)
         test = _tested_alone(first, kind) if first else "-"
     return (

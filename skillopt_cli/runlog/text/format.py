@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from skillopt_cli.core.formatting import count as count
-from skillopt_cli.core.task import TASK_SETS
 
 UNKNOWN = "unknown"
 SEED = "the seed skill"
@@ -26,12 +25,6 @@ def one_line(text: str) -> str:
 def result_name(label: str) -> str:
     """The name of a result; the label `eval` is an evaluation of the test split."""
     return "test" if label == "eval" else plain_words(one_line(label))
-
-
-def result_split(label: str) -> str:
-    """The tasks that a result is of: those that its label ends with, else the test split."""
-    last = label.rpartition("_")[2]
-    return last if last in TASK_SETS else "test"
 
 
 def plain_words(name: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.runlog.text.format import out_of, plain_words, result_name, result_split, score
+from skillopt_cli.runlog.text.format import out_of, plain_words, result_name, score
 from skillopt_cli.safe_files import read_regular
 from skillopt_cli.store.layout import ANSWERS, EVENTS, SUMMARY, SUMMARY_SCHEMA, target_folders
 from skillopt_cli.store.log_lines import last_line
@@ -90,7 +90,7 @@ def run_row(folder: Path, view: RunView) -> Row:
         row["evaluated"] = [
             {
                 "label": t.label,
-                "split": result_split(t.label),
+                "split": t.split,
                 "hard": t.hard,
                 "n": t.n,
                 "scored": t.scored,
