@@ -242,7 +242,7 @@ async def test_a_hanging_test_is_killed_with_all_it_started(
 async def test_a_hanging_command_is_killed_and_told(folder: Path, local: ProgramExecutor) -> None:
     benchmark = opened(folder, command_timeout=600)
     async with benchmark.episode(benchmark.tasks("train")[0], local) as episode:
-        hanging = Worker(episode).sh("echo begun; touch begun; sleep 900 & sleep 900")
+        hanging = Worker(episode).sh("echo begun; touch begun; sleep 900 & exec sleep 900")
         told = await out_of_time(hanging, 600, lambda: any(local.root.rglob("begun")))
     assert told == "FAILED begun\n(killed after 600 seconds)"
 

@@ -46,10 +46,10 @@ def test_a_list_written_as_text_is_warned_of_before_money_is_spent(
     assert f"warning: {warned}" in checked.out
     assert f"Warning: {warned}" in skillopt("plan", "folder", "--set", tasks, *SIMULATED).out
     trained = skillopt("train", "folder", "--set", tasks, *SIMULATED, "--epochs", "1")
-    # Once at the start, and once among the troubles of the run at its end.
+    # Once at the start, and once among the notes of the run at its end.
     first, last = (line for line in trained.err.splitlines() if warned in line)
-    assert not first.startswith("Trouble: ")
-    assert last.startswith("Trouble: ")
+    assert not first.startswith("Note: ")
+    assert last.startswith("Note: ")
     measured = skillopt("eval", "folder", "--from-scratch", "--set", tasks, *SIMULATED)
     for run in (trained, measured):
         assert -1 < run.err.find(warned) < run.err.find("Preflight")
@@ -69,7 +69,7 @@ def test_labels_in_several_spellings_are_warned_of_before_money_is_spent() -> No
     }
     for level, shown in runs.items():
         line, *last = (one for one in shown.splitlines() if warned in one)
-        assert [one.partition(":")[0] for one in last] == ([] if level else ["Trouble"])
+        assert [one.partition(":")[0] for one in last] == ([] if level else ["Note"])
         assert level in line
         assert all(f"`{label}`" in line for label in labels[:3])
         assert "Returns" not in line

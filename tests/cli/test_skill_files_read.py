@@ -55,7 +55,7 @@ def test_what_training_made_is_read_by_every_command() -> None:
 
 
 def places(shown: str) -> list[str]:
-    """How the lines on displaced metadata begin: at the start, and in the count of troubles."""
+    """How the lines on displaced metadata begin: at the start, and among the notes."""
     warned = "the metadata in line 2 counts as instructions"
     return [line.partition(":")[0] for line in shown.splitlines() if warned in line]
 
@@ -64,9 +64,9 @@ def test_displaced_metadata_is_warned_of_once() -> None:
     skill = written("\n---\nname: notes\ndescription: Read.\n---\nBe brief.\n")
     ended = skillopt("eval", "searchqa", *TINY, "--skill", skill)
     assert ended.code == 0
-    assert places(ended.err) == ["Degraded", "Trouble"]
+    assert places(ended.err) == ["Degraded", "Note"]
     ended = skillopt("eval", "searchqa", *TINY, "--arms", f"none,a={skill},b={skill}", "--lint")
-    assert places(ended.err) == ["Degraded", "Trouble"]
+    assert places(ended.err) == ["Degraded", "Note"]
     assert "the skill of the arm a: the metadata in line 2" in ended.out
 
 

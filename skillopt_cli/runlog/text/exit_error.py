@@ -10,7 +10,7 @@ def exit_error(exit_code: int) -> SkillOptError | None:
     if exit_code == NoImprovement.exit_code:
         return NoImprovement(
             "the best skill does not score above the seed on the selection split, which"
-            " `--require-improvement` asks for"
+            " `run.require_improvement` asks for"
         )
     if exit_code == Indecisive.exit_code:
         return Indecisive(
