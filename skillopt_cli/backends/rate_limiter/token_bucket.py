@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import math
 
+_MEASURED = 3
+"""Least that must be used of a quota for its refill to be measured by it."""
+_PART = 0.5
+"""What services round down from what is left, on average."""
+
 
 class TokenBucket:
     """What is left of a quota; never empty while no quota is stated.
@@ -30,7 +35,12 @@ class TokenBucket:
             return
         self.take(now, 0.0)
         self._limit, self._left = limit, min(self._left, left)
-        self._refill, self._at = max(limit - left, 0.0) / reset, max(self._at, now)
+        used = limit - left
+        if used >= _MEASURED:
+            self._refill = (used - _PART) / reset
+        elif not self._refill:
+            self._refill = max(used, 0.0) / reset
+        self._at = max(self._at, now)
 
     def take(self, now: float, amount: float) -> None:
         """Use some of the quota."""

@@ -90,6 +90,16 @@ def test_a_limit_is_used_well_in_the_worst_of_many_phases(service):
     assert max(outcome.share() for outcome in outcomes) < MOST_REFUSED
 
 
+def test_a_limit_that_answers_state_refuses_next_to_nothing():
+    limiter, least = SERVICES["requests"]
+    stated = dataclasses.replace(MEASURED, headers=True)
+    outcomes = [
+        simulated(limiter(), dataclasses.replace(stated, seed=seed)) for seed in range(PHASES)
+    ]
+    assert max(outcome.seconds for outcome in outcomes) < 1.1 * least
+    assert max(outcome.share() for outcome in outcomes) < 0.01
+
+
 @pytest.mark.parametrize("load", LOADS.values(), ids=LOADS)
 def test_a_retry_after_in_whole_seconds_costs_little(load):
     rate = load.workers / load.latency / 3
