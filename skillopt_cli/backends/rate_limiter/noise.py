@@ -14,8 +14,6 @@ _ALARM, _ALARM_SLOPE = 5.0, 20.0
 """The same above known noise, and its growth with the share of noise."""
 _ISOLATED = 3
 """Refusals without a cluster that are enough for a judgement."""
-_RARE = 0.05
-"""Share of isolated refusals that is noise without the test of a lower limit."""
 _MOST = 0.5
 """Share of refusals above which they are not noise, whatever they depend on."""
 _LEAST = 0.002
@@ -64,15 +62,14 @@ class RefusalNoise:
     def suggests_limit(self) -> bool:
         """Whether a refusal that was just counted suggests a limit, where none was learned yet.
 
-        A cluster does. Isolated refusals are noise if they are rare, else worth a test.
+        A cluster does. Isolated ones are noise, without the test of a lower limit.
         """
         if self._weight >= _CLUSTER:
             return True
         self._isolated += self._weight <= 1
-        if self._isolated >= _ISOLATED and self.share <= _RARE:
+        if self._isolated >= _ISOLATED:
             self._declare()
-            return False
-        return self._isolated >= _ISOLATED
+        return False
 
     def retracted(self) -> bool:
         """Take back a proof of noise if the share rose as soon as the limit was lifted."""

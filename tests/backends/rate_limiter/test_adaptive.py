@@ -1,6 +1,7 @@
 """The learned limits of a model: they find what services allow, and stay within."""
 
 import dataclasses
+import statistics
 
 import pytest
 from hypothesis import given, settings
@@ -142,6 +143,18 @@ def test_refusals_at_any_load_lower_no_limit_for_long(share, most):
         ratios.append(outcome.seconds / (3000 * 0.2 / 24 / (1 - share)))
         assert share >= 0.1 or (outcome.limits.rate or 1e9) > 24 / 0.2
     assert sum(ratios) / len(ratios) < most
+
+
+def test_a_short_run_is_hardly_slowed_down_by_noise():
+    ratios = []
+    for seed in range(PHASES):
+        noise = Noise(0.05)
+        noise.random.seed(seed)
+        load = Load(48, 2.0, calls=960, spread=0.01, seed=seed)
+        outcome = simulated(noise, load)
+        ratios.append(outcome.seconds / (load.calls * load.latency / load.workers))
+    assert statistics.median(ratios) < 1.15
+    assert sum(ratio > 1.2 for ratio in ratios) < PHASES // 3
 
 
 @pytest.mark.parametrize("wait", [0.2, 1.0])

@@ -21,15 +21,12 @@ def test_refusals_close_together_suggest_a_limit():
     assert counted(RefusalNoise(), "." * 50 + "xxx") == [False, False, True]
 
 
-def test_rare_refusals_far_apart_are_noise():
+@pytest.mark.parametrize("apart", [8, 50])
+def test_refusals_far_apart_are_noise(apart):
     noise = RefusalNoise()
-    assert counted(noise, ("." * 50 + "x") * 3) == [False] * 3
+    assert counted(noise, ("." * apart + "x") * 3) == [False] * 3
     assert noise.level > 0
     assert noise.expected
-
-
-def test_frequent_refusals_far_apart_are_worth_a_test():
-    assert counted(RefusalNoise(), ("." * 8 + "x") * 3) == [False, False, True]
 
 
 def test_decreases_that_end_no_refusals_prove_noise():
