@@ -10,12 +10,12 @@ from skillopt_cli.benchmarks.kit.labels import Referenced
 from skillopt_cli.benchmarks.kit.near_duplicates import near_duplicates
 from skillopt_cli.core.task import Split, Task
 
-FORM = "Read the text below with great care and then answer the question that follows it."
+FORM = "Here is a page of an old diary. Say in one word what its writer was most afraid of."
 STORIES = (
-    "The old mill by the river was built in 1821 by the brothers Anders and Nils Holm.",
-    "Copper is mined in the valley since the Romans left, mostly by hand and by night.",
-    "Every spring the ferry crosses the strait twice a day, weather and ice permitting.",
-    "A library without a catalogue is a heap of paper, as the first keeper liked to say.",
+    "We rowed all night, and nobody dared to look back at the lights of the town.",
+    "Mother locks the cellar now. I hear it scratch, though she laughs at me for it.",
+    "Snow again; the mules will not cross the pass, and there is flour for three days.",
+    "They read out the names at noon. Mine was not among them, nor was my brother's.",
 )
 
 
