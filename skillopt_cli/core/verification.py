@@ -75,10 +75,10 @@ class Draft:
 
     @property
     def refuted(self) -> tuple[Trial, ...]:
-        """The trials of this step whose edits did not solve their tasks, then or in the end."""
-        out = {o.edit.identity for o in self.patch.set_aside if o.state == "unverified"}
-        trials = (t for t in self.patch.trials if t.tried)
-        return tuple(t for t in trials if t.edit.identity in out or not t.passed)
+        """The trials of this step of all edits that failed one, or solved nothing in the end."""
+        failed = {trial.edit.identity for trial in self.patch.trials if not trial.passed}
+        out = {o.edit.identity for o in self.patch.set_aside if o.state == "unverified"} | failed
+        return tuple(t for t in self.patch.trials if t.tried and t.edit.identity in out)
 
     def reflected(self, reflection: Reflection, merged: Patch, rate: int | None) -> Draft:
         """The draft after one more reflection, merge and learning rate."""
