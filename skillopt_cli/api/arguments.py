@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, wraps
 from inspect import Parameter, iscoroutinefunction, signature
 from pathlib import Path
@@ -32,7 +33,7 @@ _WORDS: Mapping[object, str] = {
 def checked(call: Callable[P, T]) -> Callable[P, T]:
     """The call, which refuses an argument of another type than it declares.
 
-    The hints of the errors that an async call raises name settings by their arguments.
+    The hints of the errors that it raises name settings by their arguments.
 
     Raises:
         UsageError: of the call it makes, for an argument that is missing, unknown or of that kind.
@@ -56,20 +57,28 @@ def checked(call: Callable[P, T]) -> Callable[P, T]:
             if key in typed and not _fits(typed[key], value):
                 words = " or ".join(dict.fromkeys(_words(typed[key])))
                 raise UsageError(f"`{key}` must be {words}, not {type(value).__name__}", hint)
-        return call(*args, **kwargs)
+        with _hints_of_calls():
+            return call(*args, **kwargs)
 
     if not iscoroutinefunction(call):
         return checking
 
     @wraps(call)
     async def awaiting(*args: P.args, **kwargs: P.kwargs) -> Any:
-        try:
+        with _hints_of_calls():
             return await cast(Awaitable[Any], checking(*args, **kwargs))
-        except SkillOptError as error:
-            error.hint = in_call(error.hint)
-            raise
 
     return cast(Callable[P, T], awaiting)
+
+
+@contextmanager
+def _hints_of_calls() -> Iterator[None]:
+    """A block whose errors have hints as a call from Python needs them."""
+    try:
+        yield
+    except SkillOptError as error:
+        error.hint = in_call(error.hint)
+        raise
 
 
 def known_split(name: str) -> TaskSet:

@@ -10,7 +10,8 @@ from skillopt_cli.config.declarations import flag_of, own_flags, own_task_flags
 from skillopt_cli.config.layers import Layer, Strength, flatten, leaf_layer
 from skillopt_cli.core.errors import ConfigError
 
-_OTHERS = {"preset": "--preset", "run_id": "--run-id"}
+_OTHERS = {"preset": "--preset", "run_id": "--run-id", "what": "--what"}
+"""Options of commands that are no settings."""
 _LITERALS = {"true": "True", "false": "False", "null": "None"}
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ASSIGNED = re.compile(r"`([a-z_]+(?:\.[a-z0-9_]+)*)=([^`]*)`")

@@ -146,13 +146,14 @@ def test_a_table_is_the_one_that_is_exported(what: str, split: str | None) -> No
 
 def test_tables_that_a_run_does_not_have() -> None:
     result = one_step("a")
-    for asked, message in (
-        ({"what": "skills"}, "there is no table `skills`"),
-        ({"what": "labels"}, "the answers of this run are no labels"),
-        ({"split": "middle"}, "there is no split `middle`"),
+    for asked, message, hint in (
+        ({"what": "skills"}, "there is no table `skills`", "tables: tasks, "),
+        ({"what": "labels"}, "the answers of this run are no labels", '`what="kinds"` groups'),
+        ({"split": "middle"}, "there is no split `middle`", "splits: "),
     ):
-        with pytest.raises(UsageError, match=message):
+        with pytest.raises(UsageError, match=message) as caught:
             result.table(**asked)
+        assert caught.value.hint.startswith(hint)
 
 
 def test_hints_name_settings_by_the_arguments_of_the_call() -> None:

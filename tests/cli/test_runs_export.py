@@ -330,6 +330,8 @@ def test_what_cannot_be_exported_is_said(places: Path) -> None:
     ):
         assert said in refused(2, *export, *options).error
     assert "there is no run `none`" in refused(2, "runs", "export", "none").error
+    kinds = refused(2, *export, "--what", "labels")
+    assert "`--what kinds` groups tasks" in kinds.hint
 
 
 def test_answers_that_are_not_there_are_counted() -> None:

@@ -15,7 +15,8 @@ from skillopt_cli.config.declarations import own_flags
 
 PACKAGE = Path(skillopt_cli.__file__).parent
 COMMAND = re.compile(r"`skillopt [^`]*`")
-FLAG = re.compile(rf"(?<![\w-])({'|'.join([*own_flags(), '--set', '--preset', '--run-id'])})\b")
+OTHERS = ("--set", "--preset", "--run-id", "--what")
+FLAG = re.compile(rf"(?<![\w-])({'|'.join([*own_flags(), *OTHERS])})\b")
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,7 @@ FLAG = re.compile(rf"(?<![\w-])({'|'.join([*own_flags(), '--set', '--preset', '-
         ("or `env.from_scratch=true`", "or `--from-scratch`"),
         ("add `env.split_mode=ratio`, then", "add `--set env.split_mode=ratio`, then"),
         ("try `preset=demo` or `run_id=NAME`", "try `--preset demo` or `--run-id NAME`"),
+        ("or `what=tasks`", "or `--what tasks`"),
         ("did you mean `train.seed`?", "did you mean `train.seed`?"),
         ("`skillopt resume a` or `x=1`", "`skillopt resume a` or `x=1`"),
         ("such as `[a=1]` and `A_B=1`", "such as `[a=1]` and `A_B=1`"),

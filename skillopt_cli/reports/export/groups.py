@@ -81,7 +81,7 @@ def _require_labels(found: ExportedTasks) -> None:
     if not found.labels.names:
         raise UsageError(
             "the answers of this run are no labels: too few recur over its tasks",
-            "`--what kinds` groups tasks by their kind, `--what tasks` has each",
+            "`what=kinds` groups tasks by their kind, `what=tasks` has each",
         )
 
 
