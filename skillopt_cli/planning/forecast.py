@@ -6,7 +6,7 @@ A number is a range with a likely point in it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 
 
@@ -47,6 +47,20 @@ class Range:
         if point is None:
             return self
         return Range(min(self.low, point), point, max(self.high, point))
+
+
+def whole_parts(parts: Sequence[Range]) -> list[Range]:
+    """The parts in whole numbers that add up to their sum as it is rounded, end by end."""
+    ends = [[astuple(part)[end] for part in parts] for end in range(3)]
+    return [Range(*one) for one in zip(*map(_whole, ends), strict=True)]
+
+
+def _whole(parts: Sequence[float]) -> list[float]:
+    """Each part without its fraction, or where that is among the largest, the number above."""
+    below = [math.floor(part) for part in parts]
+    missing = round(sum(parts)) - sum(below)
+    by_fraction = sorted(range(len(parts)), key=lambda place: below[place] - parts[place])
+    return [float(n + (place in by_fraction[:missing])) for place, n in enumerate(below)]
 
 
 @dataclass(frozen=True, slots=True)

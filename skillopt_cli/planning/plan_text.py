@@ -9,7 +9,7 @@ from typing import Any
 
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.statistics import detectable_gain, least_gain
-from skillopt_cli.planning.forecast import Range
+from skillopt_cli.planning.forecast import Range, whole_parts
 from skillopt_cli.planning.plan_from_run import EarlierRun
 from skillopt_cli.planning.plan_notes import latency_words, number, start_warnings, warnings
 from skillopt_cli.planning.planner import PlannedRun
@@ -42,39 +42,49 @@ def _duration_range(seconds: Range) -> str:
 
 
 def plan_rows(plan: PlannedRun) -> list[tuple[str, str, str]]:
-    """Rows of (what, likely, range) in the order things are spent."""
+    """Rows of (what, likely, range) in the order things are spent; parts add up to their totals."""
     forecast, total = plan.forecast, plan.forecast.total
+    spent = (forecast.baseline, forecast.training, forecast.pruning, forecast.test)
+    parts = whole_parts([part.rollouts for part in spent])
+    baseline, training, pruning, test = parts
+    rollouts = calls = sum(parts, Range())
     rows = [
         ("steps", f"{len(forecast.steps):,}", count(plan.config.train.num_epochs, "epoch")),
-        _row("rollouts", total.rollouts),
-        _row("  baseline", forecast.baseline.rollouts),
-        _row("  steps", forecast.training.rollouts),
-        *([_row("  pruning", pruning)] if (pruning := forecast.pruning.rollouts).high else []),
-        _row("  final test", forecast.test.rollouts),
+        _row("rollouts", rollouts),
+        _row("  baseline", baseline),
+        _row("  steps", training),
+        *([_row("  pruning", pruning)] if pruning.high else []),
+        _row("  final test", test),
     ]
     attempt = forecast.attempt
     if attempt.turns.high > 1:
-        rows.append(_row("target calls", total.rollouts * attempt.turns))
+        (calls,) = whole_parts([total.rollouts * attempt.turns])
+        rows.append(_row("target calls", calls))
     if attempt.verdicts.high:
-        rows.append(_row("judge calls", total.rollouts * attempt.verdicts))
+        (verdicts,) = whole_parts([total.rollouts * attempt.verdicts])
+        rows.append(_row("judge calls", verdicts))
+        calls += verdicts
     if "optimizer" in plan.costs:
-        rows.append(_row("optimizer calls", total.asked))
-        rows += [_row(f"  {stage}", number) for stage, number in total.calls.items()]
+        stages = whole_parts([*total.calls.values()])
+        asked = sum(stages, Range())
+        rows.append(_row("optimizer calls", asked))
+        rows += [_row(f"  {name}", part) for name, part in zip(total.calls, stages, strict=True)]
+        calls += asked
     rows.append(("preflight calls", f"{forecast.models}", ""))
-    rows += [_row("all calls", forecast.calls), _row("tokens (estimate)", _rough(plan.tokens))]
-    usd = plan.usd
+    calls += Range.of(forecast.models)
+    rows += [_row("all calls", calls), _row("tokens (estimate)", _rough(plan.tokens))]
+    return [*rows, *_cost_rows(plan)]
+
+
+def _cost_rows(plan: PlannedRun) -> Iterator[tuple[str, str, str]]:
+    """The rows of money, where it is not all free, and time."""
+    usd, seconds = plan.usd, plan.forecast.total.seconds
     if usd is None:
         models = ", ".join(f"{plan.costs[role].model} ({role})" for role in plan.unpriced)
-        rows.append(("US dollars", "unknown", f"no price for {models}: see model.prices"))
+        yield "US dollars", "unknown", f"no price for {models}: see model.prices"
     elif usd.high:
-        rows.append((
-            "US dollars",
-            dollars(usd.point),
-            f"{dollars(usd.low)} to {dollars(usd.high)}",
-        ))
-    seconds = total.seconds
-    rows.append(("time", duration(seconds.point), _duration_range(seconds)))
-    return rows
+        yield "US dollars", dollars(usd.point), f"{dollars(usd.low)} to {dollars(usd.high)}"
+    yield "time", duration(seconds.point), _duration_range(seconds)
 
 
 def plan_document(plan: PlannedRun) -> dict[str, Any]:

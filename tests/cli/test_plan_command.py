@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -309,6 +310,44 @@ def test_a_plan_makes_no_call_and_no_folder() -> None:
     assert ended.code == 0
     assert "rollouts" in ended.out
     assert not Path("outputs").exists()
+
+
+ROW = re.compile(r" *(\S.*?) {2,}([\d,]+)(?: {2,}([\d,]+) to ([\d,]+))?")
+
+
+def shown(*given: str) -> dict[str, list[int]]:
+    """The rows of the table that are numbers, each as likely, least and most."""
+    lines = skillopt("plan", "searchqa", *given).out.splitlines()
+    found = [match.groups() for line in lines if (match := ROW.fullmatch(line))]
+    numbers = [(name, [int(n.replace(",", "")) for n in ns if n]) for name, *ns in found]
+    return {name: ns if len(ns) == 3 else ns * 3 for name, ns in numbers}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (),
+        ("optimizer.prune=true", "evaluation.patience=2"),
+        ("optimizer.rerun_solved=0.3", "optimizer.lr_control_mode=autonomous"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("accuracy", [(), ("--accuracy", "0.37"), ("--accuracy", "0.91")])
+def test_the_parts_that_are_shown_add_up_to_the_totals(
+    case: tuple[str, ...], accuracy: tuple[str, ...]
+) -> None:
+    rows = shown(*SHORT, *settings(case), *accuracy)
+    names = [*rows]
+    calls = ["rollouts", "optimizer calls", "preflight calls"]
+    first, asked, ends = map(names.index, calls)
+    totals = {
+        "rollouts": names[first + 1 : asked],
+        "optimizer calls": names[asked + 1 : ends],
+        "all calls": calls,
+    }
+    for total, parts in totals.items():
+        assert parts
+        assert rows[total] == [sum(ns) for ns in zip(*(rows[part] for part in parts), strict=True)]
 
 
 def test_an_unknown_price_is_not_zero() -> None:

@@ -9,7 +9,14 @@ import pytest
 
 from skillopt_cli.core.plan import LearningRate, TrainPlan
 from skillopt_cli.core.task import Split
-from skillopt_cli.planning.forecast import Amount, Assumptions, AttemptCalls, Forecast, Range
+from skillopt_cli.planning.forecast import (
+    Amount,
+    Assumptions,
+    AttemptCalls,
+    Forecast,
+    Range,
+    whole_parts,
+)
 from skillopt_cli.planning.forecaster import ACCEPTED, Forecaster
 from skillopt_cli.testing import Toy
 
@@ -286,3 +293,10 @@ def test_a_range_is_made_to_hold_what_is_likely() -> None:
     assert Range(1, 5, 9).likely(2) == Range(1, 2, 9)
     assert Range(1, 5, 9).likely(12) == Range(1, 12, 12)
     assert Range(1, 5, 9).likely(None) == Range(1, 5, 9)
+
+
+def test_parts_in_whole_numbers_add_up_to_their_rounded_sum() -> None:
+    parts = [Range(0, 202.4, 300), Range(1.5, 9.3, 20), Range.of(2)]
+    assert whole_parts(parts) == [Range(0, 203, 300), Range(2, 9, 20), Range.of(2)]
+    assert whole_parts([Range(0.4, 0.4, 0.4)] * 3) == [Range.of(1), Range(), Range()]
+    assert whole_parts([]) == []
