@@ -139,10 +139,11 @@ def _start_lines(event: ev.RunStarted, *, resumed: bool) -> Lines:
         if event.total_steps
         else ""
     )
+    # The gate compares scores of selection tasks; tasks that are only answered have none.
+    metric = f", gate metric {one_line(event.metric)}" if event.n_selection else ""
     lines = (
         f"Data: {data_words(event)}",
-        f"Run: {one_line(event.benchmark)} {one_line(event.run_id)}{plan}, "
-        f"gate metric {one_line(event.metric)}",
+        f"Run: {one_line(event.benchmark)} {one_line(event.run_id)}{plan}{metric}",
         *((f"Skill: {skill}",) if (skill := skill_words(event)) else ()),
         f"Models: {models_words(event)}",
         *((f"Limits: {limits_words(event.limits)}",) if event.limits else ()),

@@ -471,6 +471,12 @@ def test_an_evaluation_claims_no_use_of_the_splits() -> None:
     assert first == "Data: bundled sample"
 
 
+def test_a_run_without_selection_tasks_names_no_gate() -> None:
+    for n, metric in ((3, ", gate metric hard"), (0, "")):
+        lines = written([begun(total_steps=0, n_train=0, n_selection=n)]).splitlines()
+        assert lines[1] == f"Run: searchqa 2026-01-31_10-30-00{metric}"
+
+
 @pytest.mark.parametrize(
     ("fact", "line"),
     [

@@ -814,7 +814,7 @@ def test_an_evaluation_names_its_skill_wherever_it_is_told(tmp_path: Path) -> No
     for run_id, named in source.items():
         ended = skillopt("eval", "searchqa", *SMALLEST, *named, "--run-id", run_id)
         assert ended.code == 0
-    told = "better <i>.md (Answer in <b>one word</b>)"
+    told = "better <i>.md (first line: Answer in <b>one word</b>)"
     assert f"Skill: {told}" in skillopt("eval", "searchqa", *SMALLEST, *source["e"]).err
     assert f"skill {told}" in skillopt("gate-report", "outputs/searchqa/e").out
     summary = json.loads(Path("outputs/searchqa/e/summary.json").read_text("utf-8"))

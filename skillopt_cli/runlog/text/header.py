@@ -39,7 +39,7 @@ def skill_words(run: RunStarted) -> str:
     """The skill that an evaluation measures, with its first line; empty where it is not known."""
     if run.skill is None:
         return ""
-    title = f" ({one_line(run.skill_title)})" if run.skill_title else ""
+    title = f" (first line: {one_line(run.skill_title)})" if run.skill_title else ""
     return f"{one_line(run.skill)}{title}" if run.skill else "an empty text"
 
 
