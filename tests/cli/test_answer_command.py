@@ -216,6 +216,9 @@ def test_only_own_tasks_are_read_without_answers() -> None:
 
 def test_an_evaluation_of_a_file_without_answers_names_the_command() -> None:
     ended = refused(3, "eval", "new.csv", "--split", "all", *ALONE)
+    assert "an evaluation needs expected answers; " in ended.error
+    assert "new.csv: no column can be the answer" in ended.error
+    assert "`--answer-key NAME`" in ended.hint
     assert "`skillopt answer` applies a skill to tasks without answers" in ended.hint
     trained()
     ended = refused(3, "eval", "--tasks", "new.csv", "--split", "all", "--skill", "r:best")
