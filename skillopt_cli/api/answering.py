@@ -72,18 +72,21 @@ async def answer_async(
 answer = blocking(answer_async)
 
 
-def answer_plan(given: str, path: Path | None, out: Path | None) -> EvalPlan:
+def answer_plan(
+    given: str, path: Path | None, out: Path | None, *, force: bool | None = None
+) -> EvalPlan:
     """The plan of answering every task once.
 
     Args:
         given: the skill, as the user named it; its file or folder is `path`, None for no skill.
         out: where the table of answers goes beside the run folder.
+        force: as of `check_vacant`.
 
     Raises:
         UsageError, DataError: the skill cannot be read, or something is where the table goes.
     """
     if out is not None:
-        check_vacant(out)
+        check_vacant(out, force=force)
     skill = read_skill(path) if path else SkillDocument("")
     where = str(out.absolute()) if out is not None else ""
     return EvalPlan((Arm("skill", given, skill),), "all", scored=False, out=where)

@@ -64,17 +64,18 @@ async def prune_async(
 prune = blocking(prune_async)
 
 
-def prune_plan(given: str, path: Path, out: Path | None) -> EvalPlan:
+def prune_plan(given: str, path: Path, out: Path | None, *, force: bool | None = None) -> EvalPlan:
     """The plan of a pruning.
 
     Args:
         given: the skill, as the user named it; its file or folder is `path`.
         out: where the pruned skill is to be; None for a name beside it.
+        force: as of `check_vacant`; a skill folder replaces nothing.
 
     Raises:
         UsageError, DataError: the skill cannot be read, or something is where the result goes.
     """
     target = out or path.with_name(f"{path.stem}.pruned{path.suffix}")
-    check_vacant(target)
-    arm = Arm("skill", given, read_skill(path))
-    return EvalPlan((arm,), "selection", pruned=str(target.absolute()))
+    skill = read_skill(path)
+    check_vacant(target, force=force if skill.folder is None else None)
+    return EvalPlan((Arm("skill", given, skill),), "selection", pruned=str(target.absolute()))

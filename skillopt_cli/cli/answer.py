@@ -15,7 +15,7 @@ from skillopt_cli.api.planned import answered, planned
 from skillopt_cli.benchmarks.kit.splits import shown_path
 from skillopt_cli.cli.evaluate import skill_file
 from skillopt_cli.cli.execute import execute, note_unused_settings, warn_of_long_skills
-from skillopt_cli.cli.options import OutOption, RunId, SkillOption
+from skillopt_cli.cli.options import ForceOption, OutOption, RunId, SkillOption
 from skillopt_cli.cli.output import put, show_json
 from skillopt_cli.cli.run_flags import FILES, MEASURING, SCORED, with_run_flags
 from skillopt_cli.compose.eval_plan import EvalPlan, write_plan
@@ -34,6 +34,7 @@ def answer(
     ],
     skill: SkillOption = None,
     out: OutOption = None,
+    force: ForceOption = False,
     run_id: RunId = None,
     overrides: Overrides,
 ) -> None:
@@ -45,7 +46,7 @@ def answer(
     """
     scratch = bool(overrides.flags.get("env.from_scratch"))
     path = skill_file(skill, overrides.out_root, scratch, needed=True)
-    plan = answer_plan(skill or "", path, out)
+    plan = answer_plan(skill or "", path, out, force=force)
     home = run_of(path) if path else None
     overrides = unscored(overrides, benchmark, home)
     request = answer_request(overrides)

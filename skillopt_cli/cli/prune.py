@@ -13,6 +13,7 @@ from skillopt_cli.api.pruning import EXAMPLE, prune_plan
 from skillopt_cli.cli.execute import execute, note_unused_settings
 from skillopt_cli.cli.options import (
     BenchmarkArgument,
+    ForceOption,
     JsonOption,
     RecordOption,
     ReplayOption,
@@ -44,6 +45,7 @@ def prune(
     out: Annotated[
         Path | None, typer.Option("--out", help="The pruned skill; else NAME.pruned beside it.")
     ] = None,
+    force: ForceOption = False,
     run_id: RunId = None,
     record: RecordOption = None,
     replay: ReplayOption = None,
@@ -58,7 +60,7 @@ def prune(
     unless BENCHMARK or --config is given.
     """
     path = skill_path(skill, overrides.out_root)
-    plan = prune_plan(skill, path, out)
+    plan = prune_plan(skill, path, out, force=force)
     overrides = overrides.measuring(run_of(path), EXAMPLE)
     request = run_request(overrides, read_environment(), record, replay)
     note_unused_settings(run_of(path), overrides, request.config)

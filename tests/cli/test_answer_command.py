@@ -202,9 +202,16 @@ def test_a_file_without_a_column_of_the_run_is_refused_as_a_training_refuses_it(
     )
 
 
-def test_a_file_that_exists_is_not_replaced() -> None:
-    refused(2, "answer", "new.csv", *ALONE, "--out", "s.md")
-    assert Path("s.md").read_text(encoding="utf-8").startswith("# Sort")
+def test_a_file_that_exists_is_replaced_on_request_only() -> None:
+    out = Path("answers.csv")
+    out.write_text("old", encoding="utf-8")
+    command = ("answer", "new.csv", *ALONE, "--out", out)
+    ended = refused(2, *command)
+    assert ended.error == "error: answers.csv exists already"
+    assert ended.hint == "hint: choose another file with --out, or replace it with --force"
+    assert out.read_text(encoding="utf-8") == "old"
+    assert skillopt(*command, "--force").code == 0
+    assert len(table(out.read_text(encoding="utf-8"))) == 3
 
 
 def test_only_own_tasks_are_read_without_answers() -> None:

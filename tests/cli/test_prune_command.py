@@ -88,6 +88,18 @@ def test_a_file_in_the_way_is_found_before_anything_is_spent() -> None:
     ended = refused(2, "prune", mine(), "searchqa", *SMALLEST)
     assert "exists already" in ended.error
     assert not Path("outputs").exists()
+    assert ended.hint == "hint: choose another file with --out, or replace it with --force"
+    assert skillopt("prune", mine(), "searchqa", *SMALLEST, "--force").code == 0
+    assert "attentive" not in Path("mine.pruned.md").read_text(encoding="utf-8") != "mine"
+
+
+def test_a_skill_folder_replaces_no_file() -> None:
+    mine("folder/SKILL.md")
+    Path("folder.pruned").write_text("mine", encoding="utf-8")
+    ended = refused(2, "prune", "folder", "searchqa", *SMALLEST, "--force")
+    assert "folder.pruned exists already" in ended.error
+    assert ended.hint == "hint: choose another file with --out"
+    assert Path("folder.pruned").read_text(encoding="utf-8") == "mine"
 
 
 def test_a_capped_pruning_is_taken_up_without_repeating_a_call() -> None:
