@@ -14,7 +14,7 @@ from skillopt_cli.core.score import Metric
 from skillopt_cli.core.statistics import corrected, interval
 from skillopt_cli.core.task import Task, TaskSet
 from skillopt_cli.reports.page import Block, Line, Rows
-from skillopt_cli.runlog.text.format import UNKNOWN, change, one_line, out_of, score
+from skillopt_cli.runlog.text.format import UNKNOWN, change, one_line, out_of, p_value, score
 from skillopt_cli.runlog.text.verdict import majority_entry, verdict_sentence
 
 Document = dict[str, Any]
@@ -191,14 +191,9 @@ def _arm_rows(document: Document) -> list[list[str]]:
 def pair_row(pair: Document) -> list[str]:
     """A row of the table of pairs."""
     counts = [str(pair[name]) for name in ("won", "lost", "tied")]
-    chances = [_chance(pair[name]) for name in ("p_value", "p_corrected")]
+    chances = [p_value(pair[name]) for name in ("p_value", "p_corrected")]
     ends = UNKNOWN if pair["interval"] is None else "{:+.2f} to {:+.2f}".format(*pair["interval"])
     return [f"{pair['first']} -> {pair['second']}", change(pair["gain"]), ends, *counts, *chances]
-
-
-def _chance(p_value: float) -> str:
-    """A p-value; one that is not zero is never shown as zero."""
-    return f"{p_value:.3f}" if p_value >= 0.0005 else "<0.001"
 
 
 def interval_words(ends: Sequence[float] | None) -> str:

@@ -12,7 +12,15 @@ from skillopt_cli.core.statistics import CHANGED, detectable_gain
 from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.reports.run.cost import money_cell
 from skillopt_cli.runlog.summary import summarise
-from skillopt_cli.runlog.text.format import change, count, one_line, pair, plain_words, score
+from skillopt_cli.runlog.text.format import (
+    change,
+    count,
+    one_line,
+    p_words,
+    pair,
+    plain_words,
+    score,
+)
 from skillopt_cli.runlog.text.spend import spend_words
 from skillopt_cli.store.layout import SUMMARY_SCHEMA
 from skillopt_cli.sweeps.budget import SweepBudget
@@ -130,7 +138,7 @@ def _test_cells(tested: TestScores) -> tuple[str, str, str]:
 def _verdict_cell(against: SweepComparison) -> str:
     return (
         f"{change(against.difference)} {against.verdict}"
-        f" (won {against.won}, lost {against.lost}, p={against.chance:.2g})"
+        f" (won {against.won}, lost {against.lost}, {p_words(against.chance)})"
     )
 
 

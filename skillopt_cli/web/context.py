@@ -25,7 +25,7 @@ from skillopt_cli.reports.run.html import drawing
 from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.edit import edit_words, ground_words
 from skillopt_cli.runlog.text.epoch import guidance_fate, guidance_outcome
-from skillopt_cli.runlog.text.format import count, duration, one_line, plain_words, score
+from skillopt_cli.runlog.text.format import count, duration, one_line, p_words, plain_words, score
 from skillopt_cli.web.paths import Outputs, RunName
 from skillopt_cli.web.runs import Runs
 from skillopt_cli.web.security import Access
@@ -122,6 +122,7 @@ def _templates() -> Environment:
         "count": count,
         "duration": duration,
         "plain_words": plain_words,
+        "p_words": p_words,
         "guidance_fate": guidance_fate,
         "guidance_outcome": guidance_outcome,
         "edit_words": lambda edit: edit_words(edit, 200),

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.runlog.text.edit import edit_words
-from skillopt_cli.runlog.text.format import cut_rate, duration, one_line, out_of, pair, shorten
+from skillopt_cli.runlog.text.format import (
+    cut_rate,
+    duration,
+    one_line,
+    out_of,
+    p_value,
+    p_words,
+    pair,
+    shorten,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,6 +32,19 @@ def test_different_scores_look_different() -> None:
     assert pair(0.6524, 0.6511) == ("0.652", "0.651")
     assert pair(0.65, 0.65) == ("0.65", "0.65")
     assert pair(None, 0.5) == ("unknown", "0.50")
+
+
+@pytest.mark.parametrize(
+    ("chance", "shown", "words"),
+    [
+        (1.0, "1.000", "p = 1.000"),
+        (0.0625, "0.062", "p = 0.062"),
+        (0.0005, "0.001", "p = 0.001"),
+        (1e-9, "<0.001", "p < 0.001"),
+    ],
+)
+def test_a_p_value_is_never_zero(chance: float, shown: str, words: str) -> None:
+    assert (p_value(chance), p_words(chance)) == (shown, words)
 
 
 @pytest.mark.parametrize(

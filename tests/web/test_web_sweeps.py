@@ -155,7 +155,7 @@ def test_a_sweep_has_what_its_report_has(tmp_path: Path) -> None:
         page = text_of(parsed(asking.get("/sweeps/rates").text))
         assert all(text in page for text in notes)
         assert "0.23 seeds 0.20 to 0.25" in page and page.count("seeds 0.") == 1
-        assert "within noise: -0.10 (won 1, lost 3, p=0.062)" in page
+        assert "within noise: -0.10 (won 1, lost 3, p = 0.062)" in page
         assert "0.22 " not in page
         path.write_text(json.dumps(found | {"notes": 1}))
         assert "is damaged" in asking.get("/sweeps/rates").text

@@ -64,6 +64,17 @@ def change(value: float | None) -> str:
     return UNKNOWN if value is None else f"{_even(value):+.2f}"
 
 
+def p_value(chance: float) -> str:
+    """A p-value with three decimals; one that is not zero is never shown as zero."""
+    return f"{chance:.3f}" if chance >= 0.0005 else "<0.001"
+
+
+def p_words(chance: float) -> str:
+    """The same in a sentence: `p = 0.062`, `p < 0.001`."""
+    shown = p_value(chance)
+    return f"p < {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
+
+
 def out_of(scored: int, n: int) -> str:
     """How many tasks a mean rests on: `n=40`, or `n=38 of 40` when some have no score."""
     return f"n={n}" if scored == n else f"n={scored} of {n}"
