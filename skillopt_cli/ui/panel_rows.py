@@ -10,7 +10,7 @@ from rich.text import Text
 from skillopt_cli.core.edit_counts import outcomes_words
 from skillopt_cli.core.events import OUTAGE
 from skillopt_cli.runlog.parts import StepView
-from skillopt_cli.runlog.text.edit import edit_words
+from skillopt_cli.runlog.text.edit import edit_words, ground_line, ground_words
 from skillopt_cli.runlog.text.ending import (
     notice_words,
     test_label,
@@ -32,6 +32,8 @@ _WRAPPED = 2
 """Most rows of a text that is wrapped."""
 _PACES = 2
 """Most rows on models that are held back."""
+_INDENT = 15
+"""Columns before the number of an edit."""
 
 
 def line(*parts: str | tuple[str, str]) -> Text:
@@ -94,6 +96,8 @@ def edit_rows(view: RunView, limit: int) -> list[Text]:
     hidden = len(fates) - len(rows)
     if hidden > 0 and rows:
         rows[-1].append(f"  (+{hidden} more)", style="dim")
+    if not step.outcomes and 2 * len(fates) <= limit:
+        return [row for edit in zip(rows, _grounds(step), strict=True) for row in edit]
     return rows
 
 
@@ -109,6 +113,12 @@ def _chosen(view: RunView, step: StepView) -> Iterator[tuple[str, str, str]]:
         out = number in vetoed
         sign, style = ("x", "dim") if out else ("?", "")
         yield sign, f"{number} {'vetoed: ' if out else ''}{edit_words(edit)}", style
+
+
+def _grounds(step: StepView) -> Iterator[Text]:
+    """What each of the edits rests on that a person may strike out, a row below its own."""
+    for edit in step.chosen.chosen if step.chosen else ():
+        yield line(" " * _INDENT, (ground_line(ground_words(edit), edit.tasks), "dim"))
 
 
 def _fates(step: StepView) -> Iterator[tuple[str, str, str]]:

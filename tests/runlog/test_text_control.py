@@ -10,7 +10,7 @@ from skillopt_cli.control.commands import ControlReply
 from skillopt_cli.core import events as ev
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.text.control import control_lines, status_document, status_lines
-from skillopt_cli.runlog.text.edit import ground_words
+from skillopt_cli.runlog.text.edit import ground_line, ground_words
 
 LIVE = ControlReply("", 12, 3, "edits", False, False, 8, {"max_usd": 2.0})
 
@@ -53,7 +53,24 @@ def test_the_status_of_a_run_at_work_lists_the_edits_that_wait() -> None:
     assert document["edits"][0]["ground"] == ground_words(TIDY)
     assert document["most_edits"] is None
     assert any(line.startswith("edit 2 (vetoed): replace") for line in lines)
+    assert lines[lines.index('edit 1: add "Answer with one to three words."') + 1] == (
+        "  failure, supported by 5 attempts"
+    )
     assert "hint for step 2: be short" in lines
+
+
+def test_the_tasks_of_an_edit_are_named_with_what_it_rests_on() -> None:
+    words = "failure, supported by 5 attempts"
+    assert ground_line(words, ()) == words
+    assert ground_line(words, ("t1",)) == f"{words}; for task t1"
+    assert ground_line(words, ("a", "b", "c", "d\n")) == f"{words}; for tasks a, b, c and 1 more"
+    facts = [
+        replace(e, chosen=(replace(TIDY, tasks=("t1", "t2")),))
+        if isinstance(e, ev.EditsChosen)
+        else e
+        for e in waiting()[:-2]
+    ]
+    assert f"  {words}; for tasks t1, t2" in status_lines(status_document(fold(stamp(facts)), LIVE))
 
 
 def test_edits_of_which_fewer_may_stay_are_told_with_that_number() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import time
 from pathlib import Path
 
@@ -327,6 +328,10 @@ def test_edits_that_can_be_struck_out_have_the_numbers_it_takes() -> None:
         'x 2 vetoed: replace "Answer." with "Copy the span."',
         '? 3 delete "No such line"',
     ]
+    shown = drawn(RunPanel(view, view.time), console(100))
+    assert re.search(r'one to three words."\s+│\n│ {16}failure, supported by 5 attempts ', shown)
+    low = drawn(RunPanel(view, view.time), console(100, height=20))
+    assert "? 1 add" in low and "supported by" not in low
     assert rows(view, "asked", 60) == ["paused; `skillopt ctl RUN veto N`, then `resume`"]
 
 

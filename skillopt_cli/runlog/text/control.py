@@ -9,7 +9,7 @@ from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit
 from skillopt_cli.runlog.event_groups import ControlFact
 from skillopt_cli.runlog.summary import status
-from skillopt_cli.runlog.text.edit import edit_words, ground_words
+from skillopt_cli.runlog.text.edit import edit_words, ground_line, ground_words
 from skillopt_cli.runlog.text.format import one_line, plain_words
 from skillopt_cli.runlog.text.step import most_edits
 from skillopt_cli.runlog.view import RunView
@@ -154,6 +154,7 @@ def status_lines(document: dict[str, Any]) -> tuple[str, ...]:
     for edit in document["edits"]:
         mark = " (vetoed)" if edit["vetoed"] else ""
         lines.append(f"edit {edit['number']}{mark}: {edit['words']}")
+        lines.append(f"  {ground_line(edit['ground'], edit.get('tasks', ()))}")
     lines += [f"hint for step {h['step']}: {one_line(h['text'])}" for h in document["hints"]]
     return tuple(lines)
 

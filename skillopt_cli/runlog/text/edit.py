@@ -37,6 +37,16 @@ def ground_words(edit: Edit) -> str:
     return f"{edit.source}, supported by {count(edit.support, 'attempt')}"
 
 
+def ground_line(words: str, tasks: Sequence[str]) -> str:
+    """What an edit rests on, with the first of the tasks that it is for, if it names any.
+
+    Args:
+        words: as `ground_words` has them.
+    """
+    noun = "task" if len(tasks) == 1 else "tasks"
+    return f"{words}; for {noun} {first_tasks(tasks)}" if tasks else words
+
+
 def trial_words(trial: Trial, checked: int = 0) -> str:
     """What the trial of an edit showed: how many tasks it solved and broke, and which.
 
