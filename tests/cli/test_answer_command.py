@@ -73,7 +73,8 @@ def test_settings_come_from_the_run_and_its_cuts_do_not() -> None:
 def test_nothing_has_a_score() -> None:
     ended = skillopt("answer", "new.csv", *ALONE, "--run-id", "a", "--display", "plain")
     assert "0.00" not in ended.err and "hard" not in ended.err
-    assert "\nRun: folder a\nSkill: s.md (first line: Sort)\nModels: target simulated\n" in ended.err
+    head = "\nRun: folder a\nSkill: s.md (first line: Sort)\nModels: target simulated\n"
+    assert head in ended.err
     run = Path("outputs/folder/a")
     for event in events(run, "rollout_finished"):
         assert (event["hard"], event["soft"], event["ending"]) == (None, None, "answered")
