@@ -129,6 +129,12 @@ class RunView:
     steering: Steering = field(default_factory=Steering)
 
     @property
+    def steering_now(self) -> Steering:
+        """What a person asked of the run, without what ended with its process."""
+        # A deserted run did not live to say that its pause ended.
+        return self.steering.at_rest if self.deserted else self.steering
+
+    @property
     def step(self) -> StepView | None:
         """The newest step."""
         return self.steps[-1] if self.steps else None

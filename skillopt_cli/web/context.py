@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from skillopt_cli import __version__
+from skillopt_cli.control.commands import Command
 from skillopt_cli.reports.run.html import drawing
 from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.edit import edit_words, ground_words
@@ -39,23 +40,40 @@ MOST_MESSAGES = 100
 """Messages in memory; the oldest is dropped first."""
 
 
+@dataclass(frozen=True, slots=True)
+class FlashMessage:
+    """A text that confirms what was done.
+
+    Attributes:
+        command: what it confirms; None where it was no command to a process.
+    """
+
+    text: str = ""
+    command: Command | None = None
+
+
+NO_MESSAGE = FlashMessage()
+
+
 class FlashMessages:
     """Short texts by a random name, so that an address cannot inject text into a page."""
 
     def __init__(self) -> None:
-        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._kept: OrderedDict[str, FlashMessage] = OrderedDict()
 
-    def add(self, text: str) -> str:
-        """Store a text with the time of day, since it stays on an open page; returns its name."""
+    def add(self, text: str, command: Command | None) -> str:
+        """Store a message; returns its name."""
         name = secrets.token_urlsafe(9)
-        self._texts[name] = f"{text} (at {datetime.now().astimezone():%H:%M:%S})"
-        while len(self._texts) > MOST_MESSAGES:
-            self._texts.popitem(last=False)
+        # With the time of day, since it stays on an open page.
+        timed = f"{text} (at {datetime.now().astimezone():%H:%M:%S})"
+        self._kept[name] = FlashMessage(timed, command)
+        while len(self._kept) > MOST_MESSAGES:
+            self._kept.popitem(last=False)
         return name
 
-    def get(self, name: str) -> str:
-        """The text of a name, empty if there is none."""
-        return self._texts.get(name, "")
+    def get(self, name: str) -> FlashMessage:
+        """The message of a name, an empty one if there is none."""
+        return self._kept.get(name, NO_MESSAGE)
 
 
 @dataclass(frozen=True, slots=True)

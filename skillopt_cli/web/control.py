@@ -23,7 +23,14 @@ from skillopt_cli.core.errors import ConfigError, NotRunning, SkillOptError, Usa
 from skillopt_cli.core.events import RunFailed
 from skillopt_cli.runlog.text.control import attempt_words, place_words, status_document
 from skillopt_cli.store.layout import CONFIG
-from skillopt_cli.web.context import Page, WebContext, run_name, whole_number
+from skillopt_cli.web.context import (
+    NO_MESSAGE,
+    FlashMessage,
+    Page,
+    WebContext,
+    run_name,
+    whole_number,
+)
 from skillopt_cli.web.launcher import launch, refuse_programs
 from skillopt_cli.web.pages.run_page import UNREAD, run_page, status_sentence
 from skillopt_cli.web.paths import RunName
@@ -44,6 +51,7 @@ def submit(context: WebContext, request: Request, form: SubmittedForm) -> Page |
     """Execute the command of a form; a refused one shows the page with the typed values."""
     name = run_name(request)
     folder = context.outputs.folder(name)
+    command: Command | None = None
     try:
         if not form.genuine:
             raise STALE_FORM
@@ -55,10 +63,11 @@ def submit(context: WebContext, request: Request, form: SubmittedForm) -> Page |
             launch(["resume", str(folder), "--display=plain"], folder)
             message = "the run is resumed"
         else:
-            message = asyncio.run(send(folder, _command(form))).said
+            command = _command(form)
+            message = asyncio.run(send(folder, command)).said
     except SkillOptError as error:
         return _page(context, name, form=form, error=error)
-    key = context.flash.add(message)
+    key = context.flash.add(message, command)
     return RedirectResponse(f"{name.url}/steer?{FLASH}={key}", status_code=303)
 
 
@@ -112,7 +121,7 @@ def _page(
     context: WebContext,
     name: RunName,
     *,
-    message: str = "",
+    message: FlashMessage = NO_MESSAGE,
     form: SubmittedForm = NOTHING,
     error: SkillOptError | None = None,
 ) -> Page:
@@ -140,7 +149,7 @@ def _page(
         longest=LONGEST,
         attempts=attempt_words(found) if (found := document["attempts"]) else "",
         failed=view.ending if isinstance(view.ending, RunFailed) else None,
-        message="" if _outdated(message, document) else message,
+        message="" if _outdated(message.command, document) else message.text,
         form=form,
         error=error,
         to_agree={},
@@ -156,10 +165,13 @@ def _status(folder: Path) -> tuple[ControlReply | None, NotRunning | None]:
         return None, error
 
 
-def _outdated(message: str, now: dict[str, Any]) -> bool:
-    """Whether what confirms a command no longer holds: the run ended without one, or has paused."""
+def _outdated(command: Command | None, now: dict[str, Any]) -> bool:
+    """Whether the confirmation of a command no longer holds.
+
+    The run ended without one, or the pause that was planned has begun or is cancelled.
+    """
     ended = now["status"] not in ("running", "interrupted")
-    return ended or (message.startswith(commands.PAUSE_PLANNED) and not now["pause_planned"])
+    return ended or (command == commands.Pause("edits") and not now["pause_planned"])
 
 
 def _sentence(now: dict[str, Any]) -> str:

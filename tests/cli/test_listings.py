@@ -8,11 +8,13 @@ import pty
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from command_line import SMALLEST, TINY, finished_run, refused, skillopt, train
 
+from skillopt_cli.core.events import RunPaused
 from skillopt_cli.store.lock import lock_run
 
 
@@ -191,6 +193,20 @@ def test_a_run_that_was_killed_is_not_running() -> None:
     assert "Ending  interrupted" in skillopt("gate-report", folder).out
     with lock_run(folder):
         assert statuses(folder) == ["running"] * 2
+
+
+def test_a_run_is_listed_as_paused_while_its_process_is_there() -> None:
+    folder = finished_run(*SMALLEST)
+    log = folder / "events.jsonl"
+    *before, last = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    pause = json.loads(last) | {"event": asdict(RunPaused(1, "edits"))}
+    log.write_text("".join([*before, json.dumps(pause) + "\n"]), encoding="utf-8")
+    with lock_run(folder):
+        (row,) = skillopt("runs", "list", "--json").json
+        assert (row["status"], row["paused"]) == ("running", "edits")
+        assert "  paused with its edits chosen  " in skillopt("runs", "list").out
+    (row,) = skillopt("runs", "list", "--json").json
+    assert (row["status"], row["paused"]) == ("interrupted", None)
 
 
 def statuses(folder: Path) -> list[str]:

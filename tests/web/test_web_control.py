@@ -20,7 +20,6 @@ from starlette.testclient import TestClient
 from web_rig import HOME, PROGRAM, Tab, bare, client, served
 
 from skillopt_cli.control.commands import (
-    PAUSE_PLANNED,
     Command,
     ControlReply,
     Hint,
@@ -304,7 +303,7 @@ def test_a_planned_pause_is_confirmed_until_the_run_pauses(
     path = root / "searchqa/a/events.jsonl"
     log = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in log if "run_finished" not in line))
-    planned = replace(ANSWER, said=PAUSE_PLANNED, planned=True)
+    planned = replace(ANSWER, said="it waits for edits", planned=True)
     replies = iter([planned, planned, replace(ANSWER, paused="edits")])
 
     async def send(folder: Path, command: Command) -> ControlReply:
@@ -313,9 +312,9 @@ def test_a_planned_pause_is_confirmed_until_the_run_pauses(
     monkeypatch.setattr(steering, "send", send)
     with client(root) as asking:
         url = tell(asking, "a", "pause_at_edits").headers["location"]
-        assert PAUSE_PLANNED in text_of(parsed(asking.get(url).text))
+        assert planned.said in text_of(parsed(asking.get(url).text))
         paused = text_of(parsed(asking.get(url).text))
-    assert PAUSE_PLANNED not in paused
+    assert planned.said not in paused
     assert "paused with its edits chosen" in paused and "running" not in paused
 
 

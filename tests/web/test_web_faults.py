@@ -215,11 +215,11 @@ def test_open_pages_say_that_they_lost_their_server(
     with held_at_edits(tmp_path):
         root = tmp_path / "outputs"
         with served(root) as address:
-            state = {"/": "running", "/runs/searchqa/held": "paused"}
-            opened = [tab(address) for _ in state]
-            for one, (path, words) in zip(opened, state.items(), strict=True):
+            pages = ("/", "/runs/searchqa/held")
+            opened = [tab(address) for _ in pages]
+            for one, path in zip(opened, pages, strict=True):
                 one.open(path)
-                one.page.get_by_text(words).first.wait_for()
+                one.page.get_by_text("paused with its edits chosen").first.wait_for()
                 assert not one.page.locator("#lost").is_visible()
         for one in opened:
             one.page.locator("#lost", has_text="Connection lost").wait_for()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from web_rig import HOME, Tab, client, served, until
 from web_rig import text_of as page_text
 
 from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.events import RunPaused
+from skillopt_cli.store.lock import lock_run
 from skillopt_cli.web.run_notes import NOTES, RunNotes, read_notes
 
 RUN = "/runs/searchqa/a"
@@ -65,6 +68,24 @@ def test_runs_are_searched_filtered_and_sorted(web: TestClient, outputs: Path) -
     assert '<a href="/?sort=run">Clear filters</a>' in none
     assert '<a href="/">Clear filters</a>' in web.get("/?benchmark=folder").text
     assert "Clear filters" not in web.get("/?sort=run").text
+
+
+def test_a_paused_run_has_a_status_of_its_own(web: TestClient, outputs: Path) -> None:
+    folder = outputs / "searchqa/a"
+    log = folder / "events.jsonl"
+    *before, last = log.read_text().splitlines(keepends=True)
+    pause = json.loads(last) | {"event": asdict(RunPaused(1, "edits"))}
+    log.write_text("".join([*before, json.dumps(pause) + "\n"]))
+    with lock_run(folder):
+        page = parsed(web.get("/").text)
+        states = {text_of(one) for one in page.iter("span") if "state" in one.get("class", "")}
+        assert states == {"paused with its edits chosen", "finished"}
+        assert "paused" in [one.get("value") for one in page.iter("option")]
+        assert listed(web, "?status=paused") == ["searchqa/a"]
+        assert listed(web, "?status=running") == []
+        assert listed(web, "?sort=status") == ["searchqa/b", "searchqa/a"]
+    assert listed(web, "?status=paused") == []
+    assert listed(web, "?status=interrupted") == ["searchqa/a"]
 
 
 def test_a_run_has_a_note_and_tags(web: TestClient, outputs: Path) -> None:

@@ -10,7 +10,7 @@ from skillopt_cli.core.edits import Edit
 from skillopt_cli.runlog.event_groups import ControlFact
 from skillopt_cli.runlog.summary import status
 from skillopt_cli.runlog.text.edit import edit_words, ground_line, ground_words
-from skillopt_cli.runlog.text.format import one_line, plain_words
+from skillopt_cli.runlog.text.format import one_line, plain_words, state_words
 from skillopt_cli.runlog.text.step import most_edits
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import SUMMARY_SCHEMA
@@ -54,12 +54,9 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
             no such stage: the calls of a program that brings its own model are not seen.
             `most_edits` is how many of the `edits` may stay, where those are more.
     """
-    steering, state = view.steering, status(view)
+    steering, state = view.steering_now, status(view)
     # Of a run that is not at work only what is recorded counts: it does the rest again.
     step = view.working if state == "running" else None
-    if view.deserted:
-        # A pause ended with its process, which did not live to say so.
-        steering = steering.at_rest
     # Edits wait between stages: while one is at work, they are tried or are of an earlier round.
     held = steering.paused is not None and not view.stages
     waiting = held and step is not None and step.candidate is None
@@ -116,12 +113,6 @@ def _edit(number: int, edit: Edit, vetoed: dict[int, str]) -> dict[str, Any]:
         "vetoed": number in vetoed,
         "reason": vetoed.get(number, ""),
     }
-
-
-def state_words(status: str, paused: str | None) -> str:
-    """A run's status; of one that is paused instead that, and what the pause waits for."""
-    held = {"now": "paused", "edits": "paused with its edits chosen"}
-    return held[paused] if paused else plain_words(status)
 
 
 def place_words(document: dict[str, Any]) -> str:

@@ -32,6 +32,12 @@ def plain_words(name: str) -> str:
     return name.replace("_", " ")
 
 
+def state_words(status: str, paused: str | None) -> str:
+    """A run's status; of one that is paused instead that, and what the pause waits for."""
+    held = {"now": "paused", "edits": "paused with its edits chosen"}
+    return held[paused] if paused else plain_words(status)
+
+
 def shorten(text: str, limit: int) -> str:
     """`text` on one line of at most `limit` characters; a cut shows as `...`."""
     line = one_line(text)

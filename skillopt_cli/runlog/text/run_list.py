@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.runlog.text.format import out_of, plain_words, result_name, score
+from skillopt_cli.runlog.text.format import out_of, result_name, score, state_words
 from skillopt_cli.safe_files import read_regular
 from skillopt_cli.store.layout import ANSWERS, EVENTS, SUMMARY, SUMMARY_SCHEMA, target_folders
 from skillopt_cli.store.log_lines import last_line
@@ -85,7 +85,8 @@ def run_row(folder: Path, view: RunView) -> Row:
     """The entries of a run whose log adds up to `view`; names and numbers as in `summary.json`."""
     from skillopt_cli.runlog.summary import summarise
 
-    row = _entries(folder, summarise(view, expect=False)) | {"updated": view.time or None}
+    row = _entries(folder, summarise(view, expect=False))
+    row |= {"paused": view.steering_now.paused, "updated": view.time or None}
     if not view.total_steps:
         row["evaluated"] = [
             {
@@ -121,11 +122,17 @@ def _empty(folder: Path) -> Row:
     return {
         "schema": SUMMARY_SCHEMA,
         "folder": str(folder),
+        "paused": None,
         "updated": None,
         "evaluated": [],
         "error": None,
         **dict.fromkeys(_SHOWN),
     }
+
+
+def status_cell(row: Row) -> str:
+    """The status of a run; of one that is paused what the pause waits for."""
+    return state_words(row["status"], row["paused"])
 
 
 def steps_cell(row: Row) -> str:
@@ -171,7 +178,7 @@ def _scores(row: Row, seed: str, best: str, counted: str) -> str:
 
 CELLS: dict[str, Callable[[Row], str]] = {
     "run": itemgetter("folder"),
-    "status": lambda row: plain_words(str(row["status"])),
+    "status": status_cell,
     "steps": steps_cell,
     "selection (hard): seed -> best": selection_cell,
     "test (hard): seed -> best": test_cell,

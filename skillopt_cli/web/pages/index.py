@@ -13,6 +13,7 @@ from skillopt_cli.runlog.text.run_list import (
     Row,
     in_order,
     selection_cell,
+    status_cell,
     steps_cell,
     test_cell,
 )
@@ -22,16 +23,23 @@ from skillopt_cli.web.live import version_of_list
 from skillopt_cli.web.paths import RunName
 from skillopt_cli.web.run_notes import read_notes
 
+
+def _state(row: Row) -> str:
+    """The status of a run; "paused" where it is, whatever that pause waits for."""
+    status: str = row["status"]
+    return "paused" if row["paused"] else status
+
+
 FILTERS: Mapping[str, Callable[[Row], Sequence[str]]] = {
     "benchmark": lambda row: (row["name"].benchmark,),
     "model": lambda row: (row["target"] or "",),
     # A run whose log is being read has no status yet.
-    "status": lambda row: () if row["status"] == "reading" else (row["status"],),
+    "status": lambda row: () if row["status"] == "reading" else (_state(row),),
     "tag": lambda row: row["notes"].tags,
 }
 KEYS: Mapping[str, Key[Row]] = {
     "run": lambda row: row["name"].key,
-    "status": itemgetter("status"),
+    "status": _state,
     "steps": itemgetter("total_steps"),
     "selection": itemgetter("best_selection_hard"),
     "test": lambda row: row["evaluated"][0]["hard"] if row["evaluated"] else row["test_hard"],
@@ -62,6 +70,8 @@ def page(context: WebContext, request: Request) -> Page:
         "rows": [
             {
                 **row,
+                "state": _state(row),
+                "shown_state": status_cell(row),
                 "shown_steps": steps_cell(row),
                 "selection": selection_cell(row),
                 "test": test_cell(row),

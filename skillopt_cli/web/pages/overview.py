@@ -87,7 +87,6 @@ def overview(
         "overview.html",
         "Overview",
         view=view,
-        status=status_words(view),
         sentence=(unfinished := snapshot.whole and unfinished_words(view)) or _sentence(snapshot),
         unfinished=unfinished,
         command=resume_command(view, str(snapshot.folder.absolute())) if snapshot.whole else "",
@@ -184,10 +183,9 @@ def _sentence(snapshot: RunSnapshot) -> str:
         return UNREAD
     if view.run is None:
         return "There is no data about this run yet."
-    paused = view.steering.paused if snapshot.at_work else None
     place = f", {view.done} of {view.total_steps} steps recorded" if view.total_steps else ""
     stages = () if view.deserted else [stage.stage for stage in view.stages]
-    return status_sentence(status_words(view), paused, place, stages)
+    return status_sentence(status_words(view), view.steering_now.paused, place, stages)
 
 
 def _stages(view: RunView) -> Iterator[dict[str, Any]]:

@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.core.events.control import PausePoint
-from skillopt_cli.runlog.text.control import state_words
-from skillopt_cli.runlog.text.format import plain_words
+from skillopt_cli.runlog.text.format import plain_words, state_words
 from skillopt_cli.runlog.text.header import skill_words
 from skillopt_cli.store.layout import EVAL_PLAN
 from skillopt_cli.sweeps.trials import HOME, RESULT, sweep_of
