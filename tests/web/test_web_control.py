@@ -322,7 +322,7 @@ def test_the_state_is_what_the_run_answers(trained: Path, received: list[Command
     with client(trained) as asking:
         text = asking.get("/runs/searchqa/a/steer").text
     stands = text_of(parsed(text))
-    assert "Calls in flight: 3, at most 5 per provider. max_usd 2.5." in stands
+    assert "Calls in flight: 3, at most 5 per provider. Caps: max_usd 2.5." in stands
     assert received == []
 
 

@@ -760,7 +760,7 @@ def test_a_step_names_the_origin_of_the_best_skill_in_words(
     log.write_text("".join(f"{json.dumps(fact)}\n" for fact in facts))
     with client(tmp_path / "outputs") as asking:
         page = asking.get(f"{RUN}/steps/4").text
-    assert f"<dt>best is from</dt><dd>{words}</dd>" in page
+    assert f"<dt>best skill is from</dt><dd>{words}</dd>" in page
 
 
 def test_skill_folders_are_compared_file_by_file(trained: Path, tmp_path: Path) -> None:
