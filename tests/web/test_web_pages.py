@@ -414,6 +414,20 @@ def test_epochs_and_spend_are_told(trained: Path) -> None:
     assert "USD" not in spend, "a run in which all is free shows no money"
 
 
+@pytest.mark.parametrize(("share", "noted"), [("1.0", False), ("1", False), ("0.25", True)])
+def test_solved_tasks_that_are_left_out_are_noted_below_the_steps(
+    trained: Path, tmp_path: Path, share: str, noted: bool
+) -> None:
+    root = Path(shutil.copytree(trained, tmp_path / "outputs"))
+    config = root / "searchqa/a/config.yaml"
+    settings = yaml.safe_load(config.read_text())
+    settings["optimizer"]["rerun_solved"] = yaml.safe_load(share)
+    config.write_text(yaml.safe_dump(settings))
+    with client(root) as asking:
+        page = text_of(parsed(asking.get(RUN).text))
+    assert ("solved when last attempted are left out" in page) == noted
+
+
 def test_a_best_skill_of_an_epochs_end_is_seen_wherever_its_step_is(trained: Path) -> None:
     run = trained / "searchqa/b"
     result = json.loads((run / "slow_update/epoch_02/slow_result.json").read_text())

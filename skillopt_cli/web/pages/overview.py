@@ -46,7 +46,7 @@ from skillopt_cli.web.chart_options import score_chart
 from skillopt_cli.web.context import Page, WebContext, run_name
 from skillopt_cli.web.listing import part_of
 from skillopt_cli.web.pages.run_page import UNREAD, run_page, status_sentence
-from skillopt_cli.web.pages.settings import setting_rows
+from skillopt_cli.web.pages.settings import setting_rows, stored_settings
 from skillopt_cli.web.paths import NotFound, RunName
 from skillopt_cli.web.run_notes import LONGEST_NOTE, RunNotes, read_notes
 from skillopt_cli.web.runs import RunSnapshot
@@ -82,6 +82,7 @@ def overview(
     trained = view.baseline is not None and view.total_steps > 0
     notes = read_notes(snapshot.folder)
     settings, _ = setting_rows(context, snapshot)
+    values, _ = stored_settings(context, snapshot)
     made = run_page(
         snapshot,
         "overview.html",
@@ -117,9 +118,7 @@ def overview(
         curve=curve(view) if trained and len(view.steps) <= MOST_DRAWN else None,
         about=_about(view),
         changed=[row for row in settings if row["set"]],
-        solved_left_out=any(
-            row["key"] == "optimizer.rerun_solved" and row["value"] != "1.0" for row in settings
-        ),
+        solved_left_out=values.get("optimizer.rerun_solved", 1) != 1,
         looks=list(parts_of(ledger_blocks(ledger, whole=True)))
         if view.total_steps or ledger.own
         else [],
