@@ -20,6 +20,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field
 
+from skillopt_cli.backends.chat.engine_pool import EnginePool
 from skillopt_cli.backends.chat.weights import (
     BYTES,
     INSTALL,
@@ -176,9 +177,7 @@ class LocalChat:
         self._weights = weights
         self._options = options
         self._engines: list[LlamaEngine] = []
-        self._idle: list[LlamaEngine] = []
-        # Fair: callers get engines in order of arrival.
-        self._free = asyncio.Semaphore(options.engines)
+        self._pool: EnginePool[LlamaEngine] = EnginePool([])
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
@@ -192,11 +191,10 @@ class LocalChat:
             except BaseException:
                 await self.__aexit__()
                 raise
-            self._idle.append(engine)
+        self._pool = EnginePool(self._engines)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._idle = []
         engines, self._engines = self._engines, []
         for engine in engines:
             engine.thread.submit(engine.stop)
@@ -210,15 +208,10 @@ class LocalChat:
             ServerFailed: the engine failed.
         """
         prefix, prompt = _texts(request)
-        async with self._free:
-            # The engine used last is the likeliest to have the skill in its cache.
-            engine = self._idle.pop()
-            try:
-                answer = await asyncio.get_running_loop().run_in_executor(
-                    engine.thread, engine.complete, prefix, prompt
-                )
-            finally:
-                self._idle.append(engine)
+        async with self._pool.lent(prefix) as engine:
+            answer = await asyncio.get_running_loop().run_in_executor(
+                engine.thread, engine.complete, prefix, prompt
+            )
         return _reply(answer)
 
 
