@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-MOST_PASSED = 8
+MOST_PASSED = 32
 """Calls with a kept prefix that may pass the one that waits longest."""
 
 T = TypeVar("T")
