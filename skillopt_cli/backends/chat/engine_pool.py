@@ -26,7 +26,7 @@ class EnginePool(Generic[T]):
 
     Reading a prefix, such as a skill, can take longer than the rest of a call. Where stages with
     different skills run side by side, an engine goes to a call with the prefix that it has read
-    last, if one waits. No call is passed more than a few times, so none waits without end.
+    last, if one waits. No call is passed more than `MOST_PASSED` times, so none waits without end.
     """
 
     def __init__(self, engines: Sequence[T]) -> None:
