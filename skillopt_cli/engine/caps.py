@@ -99,7 +99,7 @@ def only_training_left(run: Run, seed: SkillDocument) -> bool:
     return left + unconfirmed(run, (seed, state.best.skill)) == 0
 
 
-def told(
+def exhausted_after(
     run: Run, error: BudgetExhausted, started: RunStarted, *, resumable: bool
 ) -> BudgetExhausted:
     """The error with how far the run came, whether it was tested, and what takes it further."""

@@ -33,9 +33,9 @@ from skillopt_cli.core.state import TrainState
 from skillopt_cli.core.task import Attempt, TaskSet
 from skillopt_cli.engine.caps import (
     arms,
+    exhausted_after,
     only_training_left,
     reserve_for,
-    told,
     unconfirmed,
     untested,
 )
@@ -299,7 +299,7 @@ async def _opened(session: Session) -> AsyncIterator[Run]:
 def _advised(session: Session, error: BudgetExhausted | ServiceDown) -> SkillOptError:
     """The error with what takes the run further."""
     if isinstance(error, BudgetExhausted):
-        return told(session.run, error, session.started, resumable=session.resumable)
+        return exhausted_after(session.run, error, session.started, resumable=session.resumable)
     hint = f"once it answers again, {_again(session)} makes these attempts again"
     return ServiceDown(error.message, hint if session.resumable else "")
 
