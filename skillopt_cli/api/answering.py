@@ -61,7 +61,10 @@ async def answer_async(
     """
     made = replace(overrides(None, config, preset, settings, flags), trust=trust)
     path = skill_path(str(skill), made.out_root) if skill is not None else None
-    plan = answer_plan(str(skill or ""), path, Path(out) if out is not None else None)
+    table = Path(out) if out is not None else None
+    if table is not None:
+        check_vacant(table)
+    plan = answer_plan(str(skill or ""), path, table)
     request = answer_request(unscored(made, str(tasks), run_of(path) if path else None))
     with new_folder(request.config, run_id, datetime.now().astimezone()) as folder:
         write_plan(folder, plan)
@@ -72,21 +75,16 @@ async def answer_async(
 answer = blocking(answer_async)
 
 
-def answer_plan(
-    given: str, path: Path | None, out: Path | None, *, force: bool | None = None
-) -> EvalPlan:
+def answer_plan(given: str, path: Path | None, out: Path | None) -> EvalPlan:
     """The plan of answering every task once.
 
     Args:
         given: the skill, as the user named it; its file or folder is `path`, None for no skill.
         out: where the table of answers goes beside the run folder.
-        force: as of `check_vacant`.
 
     Raises:
-        UsageError, DataError: the skill cannot be read, or something is where the table goes.
+        UsageError, DataError: the skill cannot be read.
     """
-    if out is not None:
-        check_vacant(out, force=force)
     skill = read_skill(path) if path else SkillDocument("")
     where = str(out.absolute()) if out is not None else ""
     return EvalPlan((Arm("skill", given, skill),), "all", scored=False, out=where)

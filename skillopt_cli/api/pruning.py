@@ -52,7 +52,9 @@ async def prune_async(
     """
     made = replace(overrides(benchmark, config, preset, settings, flags), trust=trust)
     path = skill_path(str(skill), made.out_root)
-    plan = prune_plan(str(skill), path, Path(out) if out is not None else None)
+    target = pruned_path(path, Path(out) if out is not None else None)
+    plan = prune_plan(str(skill), path, target)
+    check_vacant(target)
     request = run_request(made.measuring(run_of(path), EXAMPLE), read_environment())
     now = datetime.now().astimezone()
     with new_folder(request.config, run_id, now) as folder:
@@ -64,18 +66,20 @@ async def prune_async(
 prune = blocking(prune_async)
 
 
-def prune_plan(given: str, path: Path, out: Path | None, *, force: bool | None = None) -> EvalPlan:
+def pruned_path(path: Path, out: Path | None) -> Path:
+    """Where the pruned skill goes: `out`, or a name beside the skill."""
+    return out or path.with_name(f"{path.stem}.pruned{path.suffix}")
+
+
+def prune_plan(given: str, path: Path, target: Path) -> EvalPlan:
     """The plan of a pruning.
 
     Args:
         given: the skill, as the user named it; its file or folder is `path`.
-        out: where the pruned skill is to be; None for a name beside it.
-        force: as of `check_vacant`; a skill folder replaces nothing.
+        target: where the pruned skill goes.
 
     Raises:
-        UsageError, DataError: the skill cannot be read, or something is where the result goes.
+        UsageError, DataError: the skill cannot be read.
     """
-    target = out or path.with_name(f"{path.stem}.pruned{path.suffix}")
-    skill = read_skill(path)
-    check_vacant(target, force=force if skill.folder is None else None)
-    return EvalPlan((Arm("skill", given, skill),), "selection", pruned=str(target.absolute()))
+    arm = Arm("skill", given, read_skill(path))
+    return EvalPlan((arm,), "selection", pruned=str(target.absolute()))

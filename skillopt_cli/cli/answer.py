@@ -24,6 +24,7 @@ from skillopt_cli.compose.run_folder import new_folder, run_of
 from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.core.formatting import count
 from skillopt_cli.reports.export.answers import AnswerRow, csv_of_answers
+from skillopt_cli.store.atomic_files import check_replaceable
 
 
 @with_run_flags(*FILES, *(group for group in MEASURING if group != SCORED))
@@ -46,7 +47,9 @@ def answer(
     """
     scratch = bool(overrides.flags.get("env.from_scratch"))
     path = skill_file(skill, overrides.out_root, scratch, needed=True)
-    plan = answer_plan(skill or "", path, out, force=force)
+    if out is not None:
+        check_replaceable(out, force=force)
+    plan = answer_plan(skill or "", path, out)
     home = run_of(path) if path else None
     overrides = unscored(overrides, benchmark, home)
     request = answer_request(overrides)

@@ -38,7 +38,7 @@ from skillopt_cli.reports.terminal import as_rich
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.runlog.text.unfinished import partial_words
 from skillopt_cli.runlog.text.verdict import majority_document, verdict_document
-from skillopt_cli.store.atomic_files import check_vacant
+from skillopt_cli.store.atomic_files import check_replaceable
 
 
 class Format(StrEnum):
@@ -80,7 +80,7 @@ def gate_report(
         raise UsageError(f"--json and --format {format} exclude each other", "give one of the two")
     form = Format.json if json else format or _ending_of(out)
     if out is not None:
-        check_vacant(out, force=force)
+        check_replaceable(out, force=force)
     folders = [find_run(run, out_root) for run in runs]
     labels = labels_of(folders)
     if recompute:

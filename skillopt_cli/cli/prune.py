@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from skillopt_cli.api.planned import keep_pruned, planned
-from skillopt_cli.api.pruning import EXAMPLE, prune_plan
+from skillopt_cli.api.pruning import EXAMPLE, prune_plan, pruned_path
 from skillopt_cli.cli.execute import execute, note_unused_settings
 from skillopt_cli.cli.options import (
     BenchmarkArgument,
@@ -35,6 +35,7 @@ from skillopt_cli.core.events import SkillPruned
 from skillopt_cli.engine.session import prune_session
 from skillopt_cli.reports.diff.named_skill import skill_path
 from skillopt_cli.runlog.pruning import TITLES, block_row, pruned_words
+from skillopt_cli.store.atomic_files import check_replaceable, check_vacant
 
 
 @with_run_flags(*FILES, *MEASURING)
@@ -60,7 +61,12 @@ def prune(
     unless BENCHMARK or --config is given.
     """
     path = skill_path(skill, overrides.out_root)
-    plan = prune_plan(skill, path, out, force=force)
+    target = pruned_path(path, out)
+    plan = prune_plan(skill, path, target)
+    if plan.arms[0].skill.folder is None:
+        check_replaceable(target, force=force)
+    else:
+        check_vacant(target)  # a skill folder replaces nothing
     overrides = overrides.measuring(run_of(path), EXAMPLE)
     request = run_request(overrides, read_environment(), record, replay)
     note_unused_settings(run_of(path), overrides, request.config)

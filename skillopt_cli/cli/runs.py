@@ -100,10 +100,10 @@ def export_run(
         )
     # Imported when it is needed, as reading runs is below.
     from skillopt_cli.cli.runs_export import export_skill, export_table
-    from skillopt_cli.store.atomic_files import check_vacant
+    from skillopt_cli.store.atomic_files import check_replaceable
 
     if out is not None:
-        check_vacant(out, force=force)
+        check_replaceable(out, force=force)
     if what == What.skill:
         if format or split:
             raise UsageError("--format and --split belong to tables", "leave them out for a skill")

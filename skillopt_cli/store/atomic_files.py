@@ -33,21 +33,42 @@ def inner_path(path: str) -> PurePosixPath:
     return inner
 
 
-def check_vacant(out: Path, *, force: bool | None = None) -> None:
-    """Check where a file is to be written, before any work is done for it.
-
-    Args:
-        force: whether a file that is there may be replaced; None where the command has no option
-            to ask for that.
+def check_vacant(out: Path) -> None:
+    """Check where something is to be written that replaces nothing, before any work is done for it.
 
     Raises:
         UsageError: something is there, or the folder around it is not, or must not be written.
     """
+    _refuse_folder(out)
+    if out.exists() or out.is_symlink():
+        raise UsageError(f"{out} exists already", "choose another file with --out")
+    _check_parent(out)
+
+
+def check_replaceable(out: Path, *, force: bool) -> None:
+    """Check where a file is to be written that replaces another one on request.
+
+    Args:
+        force: whether that was requested, by `--force`.
+
+    Raises:
+        UsageError: something is there that may not be replaced, or the folder around it is not, or
+            must not be written.
+    """
+    _refuse_folder(out)
+    if (out.exists() or out.is_symlink()) and not (force and out.is_file()):
+        raise UsageError(
+            f"{out} exists already", "choose another file with --out, or replace it with --force"
+        )
+    _check_parent(out)
+
+
+def _refuse_folder(out: Path) -> None:
     if out.is_dir():
         raise UsageError(f"{out} is a folder", "name a file in it with --out")
-    if (out.exists() or out.is_symlink()) and not (force and out.is_file()):
-        other = "" if force is None else ", or replace it with --force"
-        raise UsageError(f"{out} exists already", f"choose another file with --out{other}")
+
+
+def _check_parent(out: Path) -> None:
     if not out.parent.is_dir():
         raise UsageError(
             f"{out} cannot be written: there is no folder {out.parent}",
