@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +20,7 @@ from skillopt_cli.compose.request import run_request
 from skillopt_cli.compose.run_folder import new_folder, run_of
 from skillopt_cli.compose.seed_skill import read_skill
 from skillopt_cli.config.environment import read_environment
-from skillopt_cli.core.errors import Undetermined, UsageError
+from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.score import Measured
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import TaskSet
@@ -77,8 +76,7 @@ async def evaluate_async(
     several = arms is not None or repeats > 1 or lint
     names = arm_names(_listed(arms), path, made.out_root) if several else None
     home = names.home if names else run_of(path) if path else None
-    with needing_answers():
-        request = run_request(made.measuring(home, EXAMPLE), read_environment())
+    request = run_request(made.measuring(home, EXAMPLE), read_environment())
     plan = None
     if names is not None:
         opened = open_benchmark(request.config)
@@ -105,22 +103,6 @@ async def evaluate_async(
 
 evaluate = blocking(evaluate_async)
 EXAMPLE = "skillopt eval searchqa --skill FILE"
-
-
-@contextmanager
-def needing_answers() -> Iterator[None]:
-    """A block in which tasks of which no column is known to be the answer are refused with why.
-
-    Raises:
-        Undetermined: they have none, or several may be it.
-    """
-    try:
-        yield
-    except Undetermined as error:
-        if error.key != "env.answer_key":
-            raise
-        message = f"an evaluation needs expected answers; {error.message}"
-        raise Undetermined(message, error.hint, key=error.key, readings=error.readings) from None
 
 
 def _listed(arms: Arms | None) -> Sequence[str] | None:

@@ -11,7 +11,7 @@ import typer
 
 from skillopt_cli.api.arguments import known_split
 from skillopt_cli.api.arms import arm_names, read_arms
-from skillopt_cli.api.evaluation import EXAMPLE, evaluation_document, needing_answers
+from skillopt_cli.api.evaluation import EXAMPLE, evaluation_document
 from skillopt_cli.cli.execute import execute, note_unused_settings, warn_of_long_skills
 from skillopt_cli.cli.options import (
     BenchmarkArgument,
@@ -100,11 +100,9 @@ def evaluate(
         from skillopt_cli.cli.targets import compare_targets
 
         _refuse_recording(record or replay)
-        with needing_answers():
-            compare_targets(overrides, run_id, plan, json=json)
+        compare_targets(overrides, run_id, plan, json=json)
         return
-    with needing_answers():
-        request = run_request(overrides, read_environment(), record, replay)
+    request = run_request(overrides, read_environment(), record, replay)
     if names is not None:
         from skillopt_cli.cli.arms import compare
 

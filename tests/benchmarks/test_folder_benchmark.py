@@ -82,7 +82,8 @@ def test_only_the_scorer_judge_needs_one(tmp_path: Path) -> None:
 def test_a_record_with_other_keys_is_told_which_it_has(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", [{"email": "E", "ticket": "T"}])
     assert refusal(path).hint == (
-        "the record has `email`, `ticket`; if one of these is meant, set env.prompt_key"
+        "the record has `email`, `ticket`; if one of these is meant, name it with"
+        " `env.prompt_key=NAME`"
     )
 
 

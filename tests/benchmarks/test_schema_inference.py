@@ -13,6 +13,7 @@ from task_files import write_lines, write_splits
 
 from skillopt_cli.benchmarks.folder import SPEC
 from skillopt_cli.benchmarks.folder.moments import is_moment
+from skillopt_cli.benchmarks.folder.tasks import UNANSWERED
 from skillopt_cli.core.errors import ConfigError, DataError, SkillOptError, Undetermined
 from skillopt_cli.core.task import SPLITS
 from skillopt_cli.ports import BenchmarkRequest
@@ -211,7 +212,7 @@ def test_the_hint_names_the_likeliest_answer(
     assert isinstance(error, Undetermined)
     # Where no column looks like one of labels, there may be no answers.
     labelled = {"label", "gappy"} & {*columns.values()}
-    unanswered = "" if labelled else "; `skillopt answer` applies a skill to tasks without answers"
+    unanswered = "" if labelled else f"; {UNANSWERED}"
     assert error.hint == f"name it, such as `env.answer_key={likeliest}`{unanswered}"
 
 
@@ -461,7 +462,7 @@ def test_the_tasks_of_a_cut_file_are_counted_without_repeated_ones(tmp_path: Pat
     ("written", "right", "hint"),
     [
         ("expectd", "expected", "did you mean `expected` by `expectd`?"),
-        ("remark", "expected", "`skillopt answer` applies a skill"),
+        ("remark", "expected", UNANSWERED),
         ("qestion", "question", "did you mean `question` by `qestion`?"),
         ("x", "question", "add it, or remove the records"),
     ],

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from command_line import TINY, events, refused, skillopt
 
+from skillopt_cli.benchmarks.folder.tasks import UNANSWERED
 from skillopt_cli.runlog.run_log import read_view
 
 COLUMNS = ["id", "input", "answer", "reply", "error"]
@@ -224,20 +225,22 @@ def test_only_own_tasks_are_read_without_answers() -> None:
 
 def test_an_evaluation_of_a_file_without_answers_names_the_command() -> None:
     ended = refused(3, "eval", "new.csv", "--split", "all", *ALONE)
-    assert "an evaluation needs expected answers; " in ended.error
     assert "new.csv: no column can be the answer" in ended.error
     assert "`--answer-key NAME`" in ended.hint
-    assert "`skillopt answer` applies a skill to tasks without answers" in ended.hint
+    assert UNANSWERED in ended.hint
     trained()
     ended = refused(3, "eval", "--tasks", "new.csv", "--split", "all", "--skill", "r:best")
-    assert "`queue` is missing" in ended.error
-    assert "`skillopt answer` applies a skill" in ended.hint
+    assert ended.error.endswith("new.csv, line 2: `queue` is missing, which `env.answer_key` names")
+    assert ended.hint == (
+        "hint: the record has `ticket_id`, `body`; if one of these is meant, name it with"
+        f" `--answer-key NAME`; {UNANSWERED}"
+    )
 
 
 def test_so_does_one_of_tasks_under_the_usual_names() -> None:
     Path("new.jsonl").write_text('{"question": "Which queue?"}\n', encoding="utf-8")
     ended = refused(3, "eval", "folder", "--tasks", "new.jsonl", "--split", "all", *ALONE)
-    assert "`skillopt answer` applies a skill to tasks without answers" in ended.hint
+    assert UNANSWERED in ended.hint
 
 
 def made(run: str) -> int:

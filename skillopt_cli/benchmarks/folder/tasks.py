@@ -18,7 +18,9 @@ PROMPT_KEYS = ("prompt", "question")
 ANSWER_KEYS = ("answer", "answers", "reference")
 OPTIONAL_KEYS = ("id", "context", "kind", "choices", "pattern")
 _KNOWN = {*PROMPT_KEYS, *ANSWER_KEYS, *OPTIONAL_KEYS}
-UNANSWERED = "`skillopt answer` applies a skill to tasks without answers"
+UNANSWERED = (
+    "training and evaluation need answers; `skillopt answer` applies a skill to tasks without them"
+)
 _NAMED = 8
 """Keys of a record that a message names."""
 
@@ -111,7 +113,8 @@ def references(record: Record, options: FolderOptions) -> tuple[str, ...]:
         return ()
     key = options.answer_key or only_key(record, ANSWER_KEYS, "answer_key")
     if key not in record.data:
-        raise record.fault(f"`{key}` is missing", UNANSWERED)
+        fault = f"`{key}` is missing, which `env.answer_key` names"
+        raise record.fault(fault, _fields_hint(record, "answer_key"))
     value = record.data[key]
     values = value if isinstance(value, list) else [value]
     if not any(isinstance(one, dict) for one in values):
@@ -171,10 +174,13 @@ def only_key(record: Record, keys: Sequence[str], option: str) -> str:
     if blank := next((key for key in keys if key in record.data), ""):
         raise record.fault(f"`{blank}` is empty")
     wanted = " or ".join(f"`{key}`" for key in keys)
-    held = listed(list(record.data)[:_NAMED]) or "no key"
     first = "the first row has to name the columns; " if record.in_table else ""
+    raise record.fault(f"{wanted} is missing", first + _fields_hint(record, option))
+
+
+def _fields_hint(record: Record, option: str) -> str:
+    """What to do where a record lacks the field of an option: name another one that it has."""
+    held = listed(list(record.data)[:_NAMED]) or "no key"
     unanswered = f"; {UNANSWERED}" if option == "answer_key" else ""
-    raise record.fault(
-        f"{wanted} is missing",
-        f"{first}the record has {held}; if one of these is meant, set env.{option}{unanswered}",
-    )
+    meant = f"if one of these is meant, name it with `env.{option}=NAME`"
+    return f"the record has {held}; {meant}{unanswered}"
