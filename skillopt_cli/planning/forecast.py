@@ -9,6 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 
+from skillopt_cli.core.events import Role
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -188,11 +190,6 @@ class AttemptCalls:
     turns: Range = Range(1.0, 1.0, 1.0)
     verdicts: Range = Range()
 
-    @property
-    def calls(self) -> Range:
-        """Of both."""
-        return self.turns + self.verdicts
-
 
 ONE_CALL = AttemptCalls()
 
@@ -241,7 +238,16 @@ class Forecast:
         """All of it."""
         return self.baseline + self.training + self.pruning + self.test
 
+    def calls_of(self, amount: Amount) -> dict[Role, Range]:
+        """Answered calls that work takes, by role."""
+        rollouts, attempt = amount.rollouts, self.attempt
+        return {
+            "target": rollouts * attempt.turns,
+            "judge": rollouts * attempt.verdicts,
+            "optimizer": amount.asked,
+        }
+
     @property
     def calls(self) -> Range:
-        """Answered calls of all roles."""
-        return self.total.rollouts * self.attempt.calls + self.total.asked + Range.of(self.models)
+        """Answered calls of all roles, those of the preflight included."""
+        return sum(self.calls_of(self.total).values(), Range.of(self.models))

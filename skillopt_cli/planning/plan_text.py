@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from skillopt_cli.core.events import Role
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.statistics import detectable_gain, least_gain
-from skillopt_cli.planning.forecast import Range, whole_parts
+from skillopt_cli.planning.forecast import Forecast, Range, whole_parts
 from skillopt_cli.planning.plan_from_run import EarlierRun
 from skillopt_cli.planning.plan_notes import latency_words, number, start_warnings, warnings
 from skillopt_cli.planning.planner import PlannedRun
@@ -43,37 +44,47 @@ def _duration_range(seconds: Range) -> str:
 
 def plan_rows(plan: PlannedRun) -> list[tuple[str, str, str]]:
     """Rows of (what, likely, range) in the order things are spent; parts add up to their totals."""
-    forecast, total = plan.forecast, plan.forecast.total
+    forecast = plan.forecast
+    calls = _whole_calls(forecast)
+    return [
+        ("steps", f"{len(forecast.steps):,}", count(plan.config.train.num_epochs, "epoch")),
+        *_rollout_rows(forecast),
+        *([_row("judge calls", calls["judge"])] if calls["judge"].high else []),
+        *(_optimizer_rows(forecast) if "optimizer" in plan.costs else []),
+        ("preflight calls", f"{forecast.models}", ""),
+        _row("all calls", sum(calls.values(), Range.of(forecast.models))),
+        _row("tokens (estimate)", _rough(plan.tokens)),
+        *_cost_rows(plan),
+    ]
+
+
+def _whole_calls(forecast: Forecast) -> dict[Role, Range]:
+    """The calls of the training in whole numbers, by role, those of the preflight apart."""
+    calls = forecast.calls_of(forecast.total)
+    return {role: whole_parts([number])[0] for role, number in calls.items()}
+
+
+def _rollout_rows(forecast: Forecast) -> Iterator[tuple[str, str, str]]:
+    """Attempts by what they are for and, where one takes several turns, the target's calls."""
     spent = (forecast.baseline, forecast.training, forecast.pruning, forecast.test)
     parts = whole_parts([part.rollouts for part in spent])
     baseline, training, pruning, test = parts
-    rollouts = calls = sum(parts, Range())
-    rows = [
-        ("steps", f"{len(forecast.steps):,}", count(plan.config.train.num_epochs, "epoch")),
-        _row("rollouts", rollouts),
-        _row("  baseline", baseline),
-        _row("  steps", training),
-        *([_row("  pruning", pruning)] if pruning.high else []),
-        _row("  final test", test),
-    ]
-    attempt = forecast.attempt
-    if attempt.turns.high > 1:
-        (calls,) = whole_parts([total.rollouts * attempt.turns])
-        rows.append(_row("target calls", calls))
-    if attempt.verdicts.high:
-        (verdicts,) = whole_parts([total.rollouts * attempt.verdicts])
-        rows.append(_row("judge calls", verdicts))
-        calls += verdicts
-    if "optimizer" in plan.costs:
-        stages = whole_parts([*total.calls.values()])
-        asked = sum(stages, Range())
-        rows.append(_row("optimizer calls", asked))
-        rows += [_row(f"  {name}", part) for name, part in zip(total.calls, stages, strict=True)]
-        calls += asked
-    rows.append(("preflight calls", f"{forecast.models}", ""))
-    calls += Range.of(forecast.models)
-    rows += [_row("all calls", calls), _row("tokens (estimate)", _rough(plan.tokens))]
-    return [*rows, *_cost_rows(plan)]
+    yield _row("rollouts", sum(parts, Range()))
+    yield _row("  baseline", baseline)
+    yield _row("  steps", training)
+    if pruning.high:
+        yield _row("  pruning", pruning)
+    yield _row("  final test", test)
+    if forecast.attempt.turns.high > 1:
+        yield _row("target calls", _whole_calls(forecast)["target"])
+
+
+def _optimizer_rows(forecast: Forecast) -> Iterator[tuple[str, str, str]]:
+    """The optimizer's calls, and those of each stage."""
+    yield _row("optimizer calls", _whole_calls(forecast)["optimizer"])
+    calls = forecast.total.calls
+    for name, part in zip(calls, whole_parts([*calls.values()]), strict=True):
+        yield _row(f"  {name}", part)
 
 
 def _cost_rows(plan: PlannedRun) -> Iterator[tuple[str, str, str]]:
@@ -103,7 +114,7 @@ def plan_document(plan: PlannedRun) -> dict[str, Any]:
         },
         "optimizer_calls": _document(total.asked)
         | {"by_stage": {stage: _document(number) for stage, number in total.calls.items()}},
-        "judge_calls": _document(total.rollouts * forecast.attempt.verdicts),
+        "judge_calls": _document(forecast.calls_of(total)["judge"]),
         "preflight_calls": forecast.models,
         "calls": _document(forecast.calls),
         "likely_calls": None if plan.likely is None else _document(plan.likely),

@@ -175,7 +175,7 @@ class PlannedRun:
             case "max_rollouts":
                 return amount.rollouts.point
             case "max_calls":
-                return (amount.rollouts * self.forecast.attempt.calls + amount.asked).point
+                return sum(self.forecast.calls_of(amount).values(), Range()).point
             case "max_minutes":
                 return amount.seconds.point / 60
             case "max_tokens":

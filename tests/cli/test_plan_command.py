@@ -348,6 +348,10 @@ def test_the_parts_that_are_shown_add_up_to_the_totals(
     for total, parts in totals.items():
         assert parts
         assert rows[total] == [sum(ns) for ns in zip(*(rows[part] for part in parts), strict=True)]
+    given = skillopt("plan", "searchqa", *SHORT, *settings(case), *accuracy, "--json").json["calls"]
+    # Each part of the table is rounded by itself.
+    exact = [given[end] for end in ("point", "low", "high")]
+    assert rows["all calls"] == pytest.approx(exact, abs=len(calls) / 2)
 
 
 def test_an_unknown_price_is_not_zero() -> None:
