@@ -15,7 +15,7 @@ from random import Random
 from statistics import NormalDist
 from typing import Literal
 
-from skillopt_cli.core.statistics import NORMAL
+from skillopt_cli.core.statistics import LEVEL, NORMAL
 
 _ALIKE = 1e-9
 """Scores closer than this are the same."""
@@ -153,6 +153,20 @@ def paired_interval(differences: Sequence[float]) -> tuple[float, float]:
     middle = (won - lost) / n
     reach = NORMAL * math.sqrt((won + lost) / n**2 - middle**2 / n)
     return max(-1.0, middle - reach), min(1.0, middle + reach)
+
+
+def disagree(ends: Sequence[float], p_value: float) -> bool:
+    """Whether the interval of a gain and its exact test differ on whether chance explains the gain.
+
+    The interval is approximate and two-sided. On few tasks it may leave out 0 where the test does
+    not reject; beside a one-sided or a corrected test, either may happen on any number of tasks.
+
+    Args:
+        ends: of the interval.
+        p_value: of the test, which decides, at the 5 % level.
+    """
+    low, high = ends
+    return (low > 0 or high < 0) != (p_value <= LEVEL)
 
 
 def bootstrap_interval(

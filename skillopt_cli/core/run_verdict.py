@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from skillopt_cli.core.paired_statistics import paired_differences
+from skillopt_cli.core.paired_statistics import disagree, paired_differences
 from skillopt_cli.core.score import Mark, Metric
 from skillopt_cli.core.statistics import CHANGED, LEVEL, detectable_gain
 from skillopt_cli.core.task import Task
@@ -57,6 +57,13 @@ class RunVerdict:
     p_value: float = 1.0
     detectable: float | None = None
     identical: bool = False
+
+    @property
+    def interval_disagrees(self) -> bool:
+        """Whether the interval, taken alone, would lead to another verdict than the exact test."""
+        if self.low is None or self.high is None:
+            return False
+        return disagree((self.low, self.high), self.p_value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.paired_statistics import disagree
 from skillopt_cli.core.repeats import Repeated, compared
 from skillopt_cli.core.run_verdict import VerdictRule, run_verdict
 from skillopt_cli.core.score import Metric
@@ -21,6 +22,10 @@ Document = dict[str, Any]
 PAIR_TITLES = (
     *("pair", "gain", "95 % interval", "won", "lost", "tied"),
     *("two-sided p", "p (all pairs)"),
+)
+_P_DECIDES = (
+    "Where an interval and p (all pairs) disagree on a pair, p decides: its test is exact and"
+    " counts all pairs, the interval is approximate and of that pair alone."
 )
 
 
@@ -134,7 +139,7 @@ def arms_rows(document: Document) -> Iterator[Block]:
     """A table of the arms, one of their pairs, if there are any, and the verdict on a pair."""
     yield Rows(("arm", "score", "95 % interval", "tasks", "chars"), _arm_rows(document))
     if document["pairs"]:
-        yield Rows(PAIR_TITLES, [pair_row(pair) for pair in document["pairs"]])
+        yield from pair_blocks(document["pairs"])
     if "verdict" in document:
         yield Line(f"Verdict: {one_line(document['verdict']['sentence'])}", free=True)
     for arm in document["arms"]:
@@ -157,9 +162,10 @@ def matrix_rows(document: Document) -> Iterator[Block]:
         for i, arm in enumerate(targets[0]["arms"])
     ]
     yield Rows(("arm", *(target["target"] for target in targets)), scores)
-    pairs = [[t["target"], *pair_row(pair)] for t in targets for pair in t["pairs"]]
-    if pairs:
-        yield Rows(("target", *PAIR_TITLES), pairs)
+    rows = [[t["target"], *pair_row(pair)] for t in targets for pair in t["pairs"]]
+    if rows:
+        yield Rows(("target", *PAIR_TITLES), rows)
+        yield from _decision([pair for target in targets for pair in target["pairs"]])
     if warning := train_warning(document["split"]):
         yield Line(warning, "yellow", free=True)
 
@@ -186,6 +192,18 @@ def _arm_rows(document: Document) -> list[list[str]]:
         ]
         for arm in document["arms"]
     ]
+
+
+def pair_blocks(pairs: Sequence[Document]) -> Iterator[Block]:
+    """A table of pairs and, where an interval and a p-value disagree, which of them decides."""
+    yield Rows(PAIR_TITLES, [pair_row(pair) for pair in pairs])
+    yield from _decision(pairs)
+
+
+def _decision(pairs: Sequence[Document]) -> Iterator[Line]:
+    known = (pair for pair in pairs if pair["interval"] is not None)
+    if any(disagree(pair["interval"], pair["p_corrected"]) for pair in known):
+        yield Line(_P_DECIDES, "dim", free=True)
 
 
 def pair_row(pair: Document) -> list[str]:

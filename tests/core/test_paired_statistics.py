@@ -16,6 +16,7 @@ from skillopt_cli.core.paired_statistics import (
     PairedDifferences,
     bca_interval,
     bootstrap_interval,
+    disagree,
     paired_differences,
     paired_interval,
     sign_flip_test,
@@ -194,3 +195,20 @@ def test_a_large_graded_split_is_tested_in_reasonable_memory() -> None:
     chance = Random(2)
     deltas = [chance.uniform(-1, 1) + 0.1 for _ in range(600)]
     assert 0.0 < sign_flip_test(deltas, "greater") < 0.01
+
+
+@pytest.mark.parametrize(
+    ("ends", "p_value", "apart"),
+    [
+        ((0.01, 0.4), 0.06, True),
+        ((-0.4, -0.01), 0.06, True),
+        ((-0.01, 0.4), 0.04, True),
+        ((0.0, 0.4), 0.05, True),
+        ((0.01, 0.4), 0.05, False),
+        ((-0.4, 0.01), 0.06, False),
+    ],
+)
+def test_an_interval_disagrees_where_it_alone_would_decide_otherwise(
+    ends: tuple[float, float], p_value: float, apart: bool
+) -> None:
+    assert disagree(ends, p_value) is apart

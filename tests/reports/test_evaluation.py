@@ -58,6 +58,12 @@ def shown(document: dict[str, Any]) -> str:
     return as_markdown(evaluation_blocks(document))
 
 
+@pytest.mark.parametrize("form", ["arms", "targets"])
+def test_which_of_interval_and_p_decides_is_stated_once_where_they_disagree(form: str) -> None:
+    documents = {"arms": ARMS, "targets": TARGETS}
+    assert shown(documents[form]).count("disagree on a pair, p decides") == 1
+
+
 def test_arms_are_shown_with_their_intervals_pairs_and_lint() -> None:
     text = shown(ARMS)
     assert "## Comparison (test (hard, 2 draws each))" in text
@@ -66,7 +72,11 @@ def test_arms_are_shown_with_their_intervals_pairs_and_lint() -> None:
     assert "- every arm passes (1 of 12 tasks): t1" in text
     assert "- flaky, marks differ between draws (1 of 12 tasks): t2" in text
     least = {**PAIR, "p_value": 1e-9, "p_corrected": 0.0005}
-    assert "| <0.001 | 0.001 |" in shown({**ARMS, "pairs": [least]}).replace("\\", "")
+    agreeing = shown({**ARMS, "pairs": [least]}).replace("\\", "")
+    assert "| <0.001 | 0.001 |" in agreeing
+    # The interval of the pair leaves out 0.
+    assert "p decides" in text
+    assert "p decides" not in agreeing
     alone = {**ARMS, "pairs": [], "arms": ARMS["arms"][:1]}
     del alone["lint"]
     assert "pair" not in shown(alone)

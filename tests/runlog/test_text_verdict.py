@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from facts import VERDICT, accepted_step, opening, stamp
@@ -31,6 +31,7 @@ from skillopt_cli.runlog.text.verdict import (
 from skillopt_cli.runlog.verdict import verdict_of
 from skillopt_cli.ui.plain import lines_of
 
+VERDICT_WORDS = get_args(VerdictWord)
 SMALL = {"gain": 0.05, "low": -0.1, "p_value": 0.4}
 MAJORITY = MajorityBaseline("billing", 0.2, 100, 100, 50)
 CONSTANT = 'Majority baseline: always answering "billing" scores 0.20 on the 100 test tasks'
@@ -105,6 +106,22 @@ def test_a_large_gain_on_few_tasks_says_why_it_is_not_proven() -> None:
     view = fold(stamp([*opening(), *accepted_step(1), ev.VerdictReached(found)]))
     report = as_markdown(run_report(Subject("a", view)))
     assert report.count("exact test decides, not the interval") == 2
+
+
+def test_wherever_interval_and_test_disagree_one_sentence_says_which_decides() -> None:
+    seen = set()
+    for counts in [*product(range(8), range(8), range(1, 30, 7)), (62, 43, 30), (43, 62, 30)]:
+        found = verdict_on(*counts)
+        once = int(found.interval_disagrees)
+        assert verdict_sentence(found).count("exact test decides, not the interval") == once
+        beside = majority_lines(found, replace(MAJORITY, verdict=found))
+        assert beside[0].count("exact test decides, not the interval") == once
+        view = fold(stamp([*opening(), *accepted_step(1), ev.VerdictReached(found)]))
+        report = as_markdown(run_report(Subject("a", view)))
+        assert report.count("exact test decides, not the interval") == 2 * once
+        seen.add((found.word, bool(once)))
+    assert {("improved", True), ("worse", True), ("unproven", True)} <= seen
+    assert {(word, False) for word, _ in seen} == {(word, False) for word in VERDICT_WORDS}
 
 
 @pytest.mark.parametrize(

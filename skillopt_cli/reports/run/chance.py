@@ -9,7 +9,7 @@ from skillopt_cli.core.statistics import resolution_words
 from skillopt_cli.reports.page import Block, Rows
 from skillopt_cli.runlog.expectation import expected_best
 from skillopt_cli.runlog.text.format import count, score
-from skillopt_cli.runlog.text.verdict import chance_words, unproven_words
+from skillopt_cli.runlog.text.verdict import TEST_DECIDES, chance_words, unproven_words
 from skillopt_cli.runlog.view import RunView
 
 _CONFIRMED = "more selection tasks, or the verdict on test tasks, can confirm them"
@@ -42,5 +42,5 @@ def chance_blocks(view: RunView) -> Iterator[Block]:
 def _gain_words(verdict: RunVerdict) -> str:
     cases = f"by chance alone, one so large in {chance_words(verdict.p_value)}"
     if verdict.word in ("improved", "worse"):
-        return cases
+        return f"{cases}; {TEST_DECIDES}" if verdict.interval_disagrees else cases
     return f"{cases}; {unproven_words(verdict)}"

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from skillopt_cli.core.paired_statistics import paired_differences
 from skillopt_cli.core.statistics import LEVEL, corrected
-from skillopt_cli.reports.arms import PAIR_TITLES, pair_row
-from skillopt_cli.reports.page import Block, Heading, Line, Rows
+from skillopt_cli.reports.arms import pair_blocks
+from skillopt_cli.reports.page import Block, Heading, Line
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.best_scores import best_test_scores
 from skillopt_cli.runlog.text.format import one_line
@@ -52,7 +52,7 @@ def paired_blocks(runs: Sequence[Subject], kind: Literal["hard", "soft"]) -> Ite
     if not pairs:
         return
     yield Heading(f"Test tasks compared ({kind} scores)")
-    yield Rows(PAIR_TITLES, [pair_row(pair) for pair in pairs])
+    yield from pair_blocks(pairs)
     apart = [pair["second"] for pair in pairs if pair["p_corrected"] < LEVEL]
     noun, verb = ("difference", "is") if len(apart) < 2 else ("differences", "are")
     words = f"the {noun} of {', '.join(apart)}" if apart else "no difference"

@@ -24,6 +24,8 @@ _TITLES: Mapping[str, tuple[str, str]] = {
 Arms = tuple[str, str]
 """What the first and the second skill of a verdict are called in its sentence."""
 TRAINED: Arms = ("the seed", "the trained skill")
+TEST_DECIDES = "the exact test decides, not the interval, which is approximate"
+"""What to add to a verdict that has both, where they disagree."""
 _LONGEST = 40
 """Characters of an answer that are shown."""
 _RAREST = 1_000_000
@@ -80,9 +82,9 @@ def verdict_sentence(verdict: RunVerdict, arms: Arms = TRAINED) -> str:
         f" ({_gain_words(verdict, _flips(verdict))})"
     )
     if verdict.word == "improved":
-        return f"{started} is better than {seed_name}: {against}."
+        return f"{started} is better than {seed_name}: {against}.{_decides(verdict)}"
     if verdict.word == "worse":
-        return f"{started} is worse than {seed_name}: {against}."
+        return f"{started} is worse than {seed_name}: {against}.{_decides(verdict)}"
     if verdict.word == "underpowered":
         unproven = f"It is not clear whether {best_name} is better"
     else:
@@ -105,6 +107,12 @@ def _gain_words(verdict: RunVerdict, flips: str) -> str:
         f"gain {change(verdict.gain)}, {interval}; {flips};"
         f" chance alone explains {such} in {chance_words(verdict.p_value)}"
     )
+
+
+def _decides(verdict: RunVerdict) -> str:
+    """A sentence on which of interval and test decides; empty where they agree."""
+    sentence = f" {TEST_DECIDES[:1].upper()}{TEST_DECIDES[1:]}."
+    return sentence if verdict.interval_disagrees else ""
 
 
 def _flips(verdict: RunVerdict) -> str:
@@ -166,6 +174,7 @@ def majority_words(majority: MajorityBaseline, split: VerdictSplit, skill: str) 
         # One answer is no text that an edit could have fixed or broken.
         flips = f"{found.fixed} won, {found.broke} lost"
         constant += f", {skill} {score(found.best)} ({_gain_words(found, flips)})"
+        return f"{constant}.{_decides(found)}"
     return f"{constant}."
 
 
@@ -178,9 +187,8 @@ def unproven_words(verdict: RunVerdict) -> str:
     if verdict.word == "underpowered" and verdict.n < verdict.asked:
         return f"only {verdict.n} of {verdict.asked} tasks have both scores"
     proof = f"proven is what chance explains in at most {chance_words(LEVEL)}"
-    if (verdict.low or 0) > 0 or (verdict.high or 0) < 0:
-        # The interval is no inversion of the test: on few tasks it may leave out 0 all the same.
-        return f"{proof}: the exact test decides, not the interval, which is approximate"
+    if verdict.interval_disagrees:
+        return f"{proof}: {TEST_DECIDES}"
     size = abs(verdict.gain or 0)
     if verdict.detectable is None:
         few = f"so few tasks hardly show any gain of up to {CHANGED:.2f}"
