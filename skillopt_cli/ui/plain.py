@@ -18,6 +18,8 @@ from typing import TextIO, assert_never
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edit_counts import LEFT_OUT, outcomes_words
+from skillopt_cli.core.edits import Edit
+from skillopt_cli.core.steering import struck
 from skillopt_cli.runlog.event_groups import (
     CallFact,
     ControlFact,
@@ -29,7 +31,7 @@ from skillopt_cli.runlog.event_groups import (
 )
 from skillopt_cli.runlog.fold import apply
 from skillopt_cli.runlog.fold_work import round_of
-from skillopt_cli.runlog.parts import StageView
+from skillopt_cli.runlog.parts import StageView, StepView
 from skillopt_cli.runlog.pruning import pruned_words
 from skillopt_cli.runlog.text.control import control_lines
 from skillopt_cli.runlog.text.ending import ending_lines
@@ -195,7 +197,15 @@ def _verified_now(view: RunView, event: ev.StageStarted) -> str:
     step = view.step_at(event.step)
     if step is not None and step.verifies_again:
         return "what still fails, with the edits kept"
-    return count(len(step.choices[-1].chosen), "edit") if step and step.choices else "edits"
+    return "the chosen edits"
+
+
+def _to_verify(view: RunView, number: int) -> tuple[Edit, ...]:
+    """The edits that the latest round of a step chose, without vetoed ones."""
+    step = view.step_at(number)
+    if step is None or step.chosen is None:
+        return ()
+    return struck(step.chosen.chosen, view.steering.vetoes_of(number))[0]
 
 
 def _skill(label: str) -> str:
@@ -228,12 +238,13 @@ def _step_lines(view: RunView, event: StepFact) -> Lines:
         case ev.EditsChosen():
             if not (event.chosen or event.dropped):
                 return ()
-            step = next((step for step in view.steps if step.number == event.step), None)
+            step = view.step_at(event.step)
             return (chosen_words(step, len(event.chosen), len(event.dropped)),)
         case ev.CandidateMade():
-            return _outcome_lines(event)
+            return _outcome_lines(event, view.step_at(event.step))
         case ev.EditsVerified():
-            return (words,) if (words := verified_words(event)) else ()
+            words = verified_words(event, _to_verify(view, event.step))
+            return (words,) if words else ()
         case _:
             return (_step_line(event),)
 
@@ -259,13 +270,19 @@ def _step_line(
     assert_never(event)
 
 
-def _outcome_lines(event: ev.CandidateMade) -> Lines:
-    """What became of the chosen edits, when the candidate does not hold all of them."""
+def _outcome_lines(event: ev.CandidateMade, step: StepView | None) -> Lines:
+    """What became of the chosen edits, when the candidate does not hold all of them.
+
+    An edit that several rounds chose counts once.
+    """
     within = [outcome for outcome in event.outcomes if outcome.state not in LEFT_OUT]
     left_out = [outcome for outcome in within if not outcome.changed]
     if not left_out:
         return ()
-    kept = f"Kept {len(within) - len(left_out)} of {count(len(within), 'edit')}"
+    rounds = len(step.choices) if step is not None else 1
+    edits = count(len(within), "different edit" if rounds > 1 else "edit")
+    kept = f"Kept {len(within) - len(left_out)} of {edits}"
+    kept += f" of {rounds} rounds" if rounds > 1 else ""
     return (f"{kept}; left out: {outcomes_words(left_out)}",)
 
 

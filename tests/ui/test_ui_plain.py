@@ -21,7 +21,7 @@ from facts import (
 from snapshots import assert_golden
 
 from skillopt_cli.core import events as ev
-from skillopt_cli.core.edits import Edit, Trial
+from skillopt_cli.core.edits import Edit, EditOutcome, Source, Trial
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.core.task import Usage
 from skillopt_cli.runlog.fold import apply, fold
@@ -126,6 +126,42 @@ def test_edits_that_had_no_task_to_be_tried_on_are_counted() -> None:
     )
 
 
+def test_edits_that_were_chosen_and_not_tried_are_counted_with_why() -> None:
+    kinds: tuple[Source, ...] = ("failure", "failure", "failure", "failure", "success", "failure")
+    edits = tuple(Edit("append", f"rule {i}", source=kind) for i, kind in enumerate(kinds))
+    trials = (Trial(edits[0], ("t1", "t2"), ("t1",)), Trial(edits[1], ("t1",)))
+    text = written([
+        *opening(),
+        ev.StepStarted(1, 1, 1, 8, 8.0, 8, "cosine"),
+        ev.EditsChosen(1, edits, ()),
+        ev.EditVetoed(1, 6, edits[5]),
+        ev.EditsVerified(1, 1, trials, 2, untried=1),
+    ])
+    assert text.endswith(
+        "Verify: 2 of 5 edits tried on failed tasks, 1 with no failed task left to be tried on,"
+        " 1 from solved tasks, which need no trial, 1 without effect or not applicable alone,"
+        " 2 kept\n"
+    )
+
+
+def test_edits_of_several_rounds_are_counted_once() -> None:
+    edits = tuple(Edit("append", f"rule {i}") for i in range(3))
+    outcomes = (
+        EditOutcome(edits[0], "unverified", "it solved 0 of 2 tasks", Trial(edits[0], ("t1",))),
+        *(EditOutcome(edit, "applied", "") for edit in edits[1:]),
+    )
+    text = written([
+        *opening(),
+        ev.StepStarted(1, 1, 1, 8, 8.0, 8, "cosine"),
+        ev.EditsChosen(1, edits[:2], ()),
+        ev.EditsChosen(1, edits, (), 2),
+        ev.CandidateMade(1, "d", 100, outcomes),
+    ])
+    assert text.endswith(
+        "Kept 2 of 3 different edits of 2 rounds; left out: 1 failed verification\n"
+    )
+
+
 def test_each_round_of_verification_and_check_has_a_line() -> None:
     edits = tuple(Edit("append", f"rule {i}") for i in range(3))
     trials = (Trial(edits[0], ("t1", "t2")),)
@@ -147,10 +183,10 @@ def test_each_round_of_verification_and_check_has_a_line() -> None:
     ]
     lines = [line for line in written(facts).splitlines() if "..." in line][1:]
     assert [line.removeprefix("[Step 1/3] ") for line in lines] == [
-        "Verify 1: 3 edits, 6 items, 4 workers...",
-        "Verify 2: 3 edits, 6 items, 4 workers...",
+        "Verify 1: the chosen edits, 6 items, 4 workers...",
+        "Verify 2: the chosen edits, 6 items, 4 workers...",
         "Verify 3: what still fails, with the edits kept, 6 items, 4 workers...",
-        "Verify 4: 1 edit, 6 items, 4 workers...",
+        "Verify 4: the chosen edits, 6 items, 4 workers...",
         "Check 1: 1 item, 1 worker...",
         "Check 2: 2 items, 1 worker...",
     ]

@@ -121,11 +121,21 @@ def _proposed(step: StepView) -> Iterator[Block]:
         asked = count(proposed.asked, "patch", "patches")
         made = f"proposed{several}: {patches} of {asked}{merged}{kept}"
         yield Line(barren_words(proposed) or made)
-    yield from (Line(words) for event in step.verified if (words := verified_words(event)))
+    yield from _verified(step)
     if step.checked is not None:
         yield Line(checked_words(step.checked))
     elif any(outcome.changed and outcome.trial for outcome in step.outcomes):
         yield Line("Check: none; what the edits do to solved tasks shows at the gate")
+
+
+def _verified(step: StepView) -> Iterator[Block]:
+    """How many edits each round tried and kept."""
+    vetoed = {o.edit.identity for o in step.outcomes if o.state == "vetoed"}
+    choices = {choice.round: choice.chosen for choice in step.choices}
+    for event in step.verified:
+        chosen = [e for e in choices.get(event.round, ()) if e.identity not in vetoed]
+        if words := verified_words(event, chosen):
+            yield Line(words)
 
 
 def _rate(step: StepView) -> Iterator[Block]:

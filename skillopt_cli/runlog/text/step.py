@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from skillopt_cli.core.edit_counts import untried_words
+from skillopt_cli.core.edits import Edit
 from skillopt_cli.core.events import (
     AppendixWritten,
     EditsVerified,
@@ -70,14 +73,30 @@ def barren_words(event: PatchesProposed) -> str:
     return f"No edit proposed by {count(patches, 'analysis', 'analyses')}"
 
 
-def verified_words(event: EditsVerified) -> str:
-    """How many edits of a round were tried on failed tasks, and kept; empty for no edit at all."""
+def verified_words(event: EditsVerified, chosen: Sequence[Edit] = ()) -> str:
+    """How many edits of a round were tried on failed tasks, and kept; empty for no edit at all.
+
+    Args:
+        chosen: the edits of the round that were to be verified, without vetoed ones; the words
+            state why some of them were not tried.
+    """
     if not (event.trials or event.untried or event.kept):
         return ""
-    tried = f"{count(len(event.trials), 'edit')} tried on failed tasks"
+    tried = {trial.edit.identity for trial in event.trials}
+    others = [edit for edit in chosen if edit.identity not in tried]
+    of = f"{len(event.trials)} of {count(len(event.trials) + len(others), 'edit')}"
+    words = of if others else count(len(event.trials), "edit")
+    parts = [f"{words} tried on failed tasks{untried_words(event.untried)}"]
+    successes = sum(edit.source == "success" for edit in others)
+    if successes:
+        parts.append(f"{successes} from solved tasks, which need no trial")
+    if (useless := len(others) - successes - event.untried) > 0:
+        parts.append(f"{useless} without effect or not applicable alone")
+    parts.append(f"{event.kept} kept")
     above = sum(trial.passed for trial in event.trials) - event.kept
-    left = f", {above} above the learning rate" if above > 0 else ""
-    return f"Verify: {tried}{untried_words(event.untried)}, {event.kept} kept{left}"
+    if above > 0:
+        parts.append(f"{above} above the learning rate")
+    return f"Verify: {', '.join(parts)}"
 
 
 def checked_words(event: PassingChecked) -> str:
