@@ -31,7 +31,7 @@ _STRETCH_OF_CALLS, _STRETCH = 8, 40
 """Calls at a limit that must be accepted before it grows, at least: in flight, and per second."""
 _FULL = 0.9
 """Share of the width that counts as filled: answers in transit blur the count."""
-_FIRST, _BELOW, _DEEP, _DEEPEST = 0.6, 0.97, 0.75, 0.3
+_FIRST, _BELOW, _DEEP, _DEEPEST = 0.65, 0.97, 0.75, 0.3
 """Decreases: of the first throughput, below a measured rate, without one, and at most at once."""
 _NEAR = 0.7
 """Share of the highest measured rate that a limit must regain for its decrease to have helped."""
@@ -49,8 +49,9 @@ _RESTS, _LONGEST_STRETCH = 5.0, 30.0
 _ROUNDING = 0.5
 """Seconds by which a wait in whole seconds is longer than needed, on average."""
 _SLOWEST = 1 / 60
-_PACED = 2
-"""How much faster than the width allows calls may begin where that many were never accepted."""
+_PACED, _PACED_UNREFUSED = 2, 4
+"""How much faster than the width allows calls may begin where that many were never accepted: in
+general, and where calls were answered and no limit was lowered yet."""
 _BURST, _UNKNOWN = 8, 1.0
 """Most calls that begin at once before any is answered, and how long one is then taken to last."""
 _UNUSED = 1.1
@@ -161,10 +162,10 @@ class AdaptiveLimits:
         """Seconds between two calls; those beyond the number accepted before come one by one."""
         if self._rate is not None:
             return 1 / self._rate.value
-        burst = self.width > _BURST and not self._latency
-        beyond = self.in_flight >= self._proven and (self.decreases or burst)
+        beyond = self.in_flight >= (self._proven or _BURST)
         if self._refused_probes or beyond:
-            return (self._latency or _UNKNOWN) / (_PACED * self.width)
+            faster = _PACED_UNREFUSED if self._latency and not self.decreases else _PACED
+            return (self._latency or _UNKNOWN) / (faster * self.width)
         return 0.0
 
     def ended(self, call: StartedCall) -> None:

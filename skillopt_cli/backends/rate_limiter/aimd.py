@@ -4,7 +4,9 @@ from __future__ import annotations
 
 _STEP, _LONG_STEP = 0.03, 0.4
 """Shares by which a limit grows: above the value last refused, and at most below it."""
-_AGAIN = {"calls": 0.85, "rate": 0.96}
+_REACHED = {"calls": 1.0, "rate": 0.95}
+"""Share of the value last refused from which steps double."""
+_AGAIN = {"calls": 0.85, "rate": 0.98}
 """Share of the value last refused from which another refusal confirms it."""
 _MOST_WAIT = {"calls": 8, "rate": 4}
 
@@ -12,8 +14,9 @@ _MOST_WAIT = {"calls": 8, "rate": 4}
 class AimdLimit:
     """A limit that grows step by step while the calls at it are accepted.
 
-    Below the value last refused a step goes half the way there, above it each step is twice as long
-    as the one before. A value that is refused again and again is tested more seldom.
+    Below the value last refused a step goes half the way there; from about that value on each step
+    is twice as long as the one before. A value that is refused again and again is tested more
+    seldom.
 
     Attributes:
         value: the limit.
@@ -48,7 +51,7 @@ class AimdLimit:
         calls, self.kept = self._kind == "calls", self.value
         step = max(1.0 if calls else 0.0, _STEP * self.value) * 2**self._beyond
         half = 0.0 if calls else (self._refused - self.value) / 2
-        self._beyond += self.value >= self._refused
+        self._beyond += self.value >= _REACHED[self._kind] * self._refused
         self.value += max(step, min(half, _LONG_STEP * self.value))
         self.climbed, self._accepted, self._wait = self.climbed + 1, 0, max(1, self._wait // 2)
 

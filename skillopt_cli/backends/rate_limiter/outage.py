@@ -6,9 +6,11 @@ _FAILURES = 4
 """Failures in a row that may be an outage."""
 _LASTS = 0.25
 """Seconds without an answer since the first of them, at least."""
-_FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.5, 2.0, 1.5
-"""Seconds between two probes, at first and at most, and their growth."""
-AHEAD = 32
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 2.0
+"""Seconds between two probes, at least and at most."""
+_DELAY = 1 / 60
+"""Share of an outage that a pause between two probes adds to it at most, unless it is short."""
+AHEAD = 64
 """Most calls in flight during an outage."""
 _FOLLOWS = 3
 """Times as long as the last failure took after which another call follows a probe."""
@@ -50,7 +52,6 @@ class Outage:
         self._probe: float | None = None
         self._took = 0.0
         self._next_at = 0.0
-        self._pause = _FIRST_PAUSE
 
     def opens_at(self) -> float | None:
         """When the next call may begin, possibly in the past; None if a call must end first."""
@@ -89,13 +90,12 @@ class Outage:
             enough = self._failures >= self._enough()
             if not (self._armed and enough and now - self._first_at >= _LASTS):
                 return
-            self.since, self._pause = now, _FIRST_PAUSE
+            self.since = now
         elif now - self.since >= self.wait:
             self._close(now, armed=False)
             return
-        elif began == self._probe:
-            self._pause = min(_LONGEST_PAUSE, _GROWTH * self._pause)
-        self._next_at = max(self._next_at, now + max(self._pause, retry_after or 0.0))
+        pause = min(max(_SHORTEST_PAUSE, _DELAY * (now - self.since)), _LONGEST_PAUSE)
+        self._next_at = max(self._next_at, now + max(pause, retry_after or 0.0))
 
     def left(self, began: float) -> None:
         """Note that a call ended, whatever became of it; another one may be a probe at once."""

@@ -91,6 +91,13 @@ def test_a_limit_is_used_well_in_the_worst_of_many_phases(service):
     assert max(outcome.share() for outcome in outcomes) < MOST_REFUSED
 
 
+def test_a_limit_that_counts_refused_calls_is_used_well_in_nearly_all_phases():
+    loads = (dataclasses.replace(MEASURED, seed=seed) for seed in range(PHASES))
+    outcomes = [simulated(SlidingWindow(80, 10.0, harsh=True), load) for load in loads]
+    assert max(outcome.seconds for outcome in outcomes) < 1.01 * MOST_RATIO * 114.0
+    assert sorted(outcome.share() for outcome in outcomes)[-2] < MOST_REFUSED
+
+
 def test_a_limit_that_answers_state_refuses_next_to_nothing():
     limiter, least = SERVICES["requests"]
     stated = dataclasses.replace(MEASURED, headers=True)

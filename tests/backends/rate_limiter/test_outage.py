@@ -1,6 +1,7 @@
 """A service that answers nothing but failures: calls wait, and one at a time tries again."""
 
 import asyncio
+import itertools
 import random
 
 import pytest
@@ -82,11 +83,16 @@ def test_no_call_is_given_up_for_an_outage(seconds, workers):
     assert run.seconds < seconds + 1.1 * (calls * LATENCY / workers) + 6.0
 
 
-def test_one_call_at_a_time_tries_again():
-    service = Service(4.0, 64.0)
+@pytest.mark.parametrize(("seconds", "most"), [(25.0, 0.5), (60.0, 1.0), (500.0, 2.0)])
+def test_one_call_at_a_time_tries_again_the_more_seldom_the_longer_it_lasts(seconds, most):
+    service = Service(4.0, 4.0 + seconds)
     Run(service)
     assert service.most == 1
-    assert len([at for at in service.failed if at > service.begin + 3]) < 32
+    probes = [at for at in service.failed if at > service.begin + 3]
+    gaps = [round(after - before, 6) for before, after in itertools.pairwise(probes)]
+    assert gaps == sorted(gaps)
+    assert min(gaps) >= 0.5
+    assert max(gaps) == pytest.approx(most, abs=0.03)
 
 
 class Returning(Service):
@@ -126,8 +132,8 @@ def test_others_follow_before_the_first_slow_answer_after_an_outage():
 def test_no_call_is_given_up_where_earlier_ones_are_still_answered(begin, spread):
     run = Run(Service(begin, begin + 60.0, latency=2.0, spread=spread), calls=960, workers=48)
     assert run.broken == 0
-    # The last probe that fails is up to 2 s before the end.
-    assert run.seconds < 60 + 2 + 1.1 * (960 * 2.0 / 48)
+    # The last probe that fails is up to 1 s before the end.
+    assert run.seconds < 60 + 1 + 1.1 * (960 * 2.0 / 48)
 
 
 def test_a_service_that_hangs_after_an_outage_is_not_flooded():
