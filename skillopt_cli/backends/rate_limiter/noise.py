@@ -8,7 +8,7 @@ _MEMORY = 200
 """The same for the share of noise, once it is known."""
 _ALLOWANCE = 0.2
 """Weight of a refusal that an accepted call takes away: five in a row undo one."""
-_CLUSTER = 2.5
+_CLUSTER = 3.0
 """Weight of refusals that suggests a limit while no noise is known."""
 _ALARM, _ALARM_SLOPE = 5.0, 20.0
 """The same above known noise, and its growth with the share of noise."""
