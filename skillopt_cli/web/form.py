@@ -194,9 +194,9 @@ class Given:
         told = [self.benchmark, self.preset, self.run_id, [*self.settings.items()]]
         return sha256(json.dumps(told).encode()).hexdigest()
 
-    def without(self, key: str) -> Given:
-        """The same with a setting unset."""
-        kept = {name: text for name, text in self.settings.items() if name != key}
+    def without(self, *keys: str) -> Given:
+        """The same with some settings unset."""
+        kept = {name: text for name, text in self.settings.items() if name not in keys}
         return replace(self, settings=kept)
 
     def overrides(self, root: Path, roles: tuple[Role, ...] = ROLES) -> Overrides:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,8 +28,9 @@ from skillopt_cli.web.launcher import refuse_programs
 
 MOST_MISTAKES = 20
 """Mistakes that are looked for."""
-_OF_FILES = frozenset({"env.skill_init", "env.editable", "env.from_scratch"})
-"""Settings of `env` that say which skill is read."""
+_SKILL = "env.skill_init"
+_OF_SKILL = frozenset({_SKILL, "env.editable", "env.from_scratch"})
+"""Settings that say which skill is read."""
 SURROUNDINGS = frozenset({"env", "model"})
 """Groups of settings for whose lack an error may name none: an endpoint, a key, tasks."""
 
@@ -88,6 +89,9 @@ def checked(given: Given, context: WebContext, environment: Mapping[str, str]) -
     """
     found = list(_names(given, context.outputs.root))
     left, taken, planned = given, list[str](), Checked()
+    if wrong := _wrong_skill(given, context, environment):
+        found.append(wrong)
+        left = left.without(*_OF_SKILL)
     while len(found) < MOST_MISTAKES:
         try:
             planned = _planned(left, context, environment)
@@ -101,30 +105,52 @@ def checked(given: Given, context: WebContext, environment: Mapping[str, str]) -
             taken.append(typed[0])
             left = left.without(typed[0])
     known = {wrong.error.message for wrong in found}
-    missing = _missing_files(left, context, environment)
+    missing = _missing_scripts(left, context, environment)
     found += [wrong for wrong in missing if wrong.error.message not in known]
     return replace(planned, wrong=tuple(found))
 
 
-def _missing_files(
+def _wrong_skill(given: Given, context: WebContext, environment: Mapping[str, str]) -> Wrong | None:
+    """Why the seed skill that is named cannot be read, whatever else is wrong."""
+    env = _config_of(_OF_SKILL.__contains__, given, context, environment).env
+    if env.skill_init and not env.from_scratch:
+        try:
+            read_skill(Path(env.skill_init), env.editable or (SKILL_FILE,))
+        except SkillOptError as error:
+            wrong = Wrong.of(error, given)
+            return wrong if wrong.place else replace(wrong, place=_SKILL)
+    return None
+
+
+def _missing_scripts(
     given: Given, context: WebContext, environment: Mapping[str, str]
 ) -> Iterator[Wrong]:
-    """The seed skill and the scripts of a command that are not there, whatever else is wrong."""
-    named = {k: v for k, v in given.settings.items() if k in _OF_FILES or k.startswith("model.")}
-    # Without the tasks, which may be what is wrong.
-    files = replace(given, benchmark="", settings=named)
-    try:
-        config = settle(files.overrides(context.outputs.root, roles=()), environment).config
-    except SkillOptError:
-        return
+    """The scripts of a command that are not there, whatever else is wrong."""
+    config = _config_of(_is_of_scripts, given, context, environment)
     for script in missing_scripts(config):
         # An attempt's folder may hold it.
         yield Wrong(UsageError(missing_words(script), CORRECT), ARGV, warning=True)
-    if config.env.skill_init and not config.env.from_scratch:
-        try:
-            read_skill(Path(config.env.skill_init), config.env.editable or (SKILL_FILE,))
-        except SkillOptError as error:
-            yield Wrong.of(error, given)
+
+
+def _is_of_scripts(key: str) -> bool:
+    """Whether a setting is of the models, or of the skill, whose folder may hold a script."""
+    return key in _OF_SKILL or key.startswith("model.")
+
+
+def _config_of(
+    wanted: Callable[[str], bool],
+    given: Given,
+    context: WebContext,
+    environment: Mapping[str, str],
+) -> RunConfig:
+    """The configuration with some settings of the form; the defaults where those are wrong too."""
+    named = {key: value for key, value in given.settings.items() if wanted(key)}
+    # Without the tasks, which may be what is wrong.
+    part = replace(given, benchmark="", settings=named)
+    try:
+        return settle(part.overrides(context.outputs.root, roles=()), environment).config
+    except SkillOptError:
+        return RunConfig()
 
 
 def _names(given: Given, root: Path) -> Iterable[Wrong]:

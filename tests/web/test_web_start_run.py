@@ -255,6 +255,38 @@ def test_files_that_are_not_there_are_told_beside_every_other_mistake(
     assert ("no model endpoint" in found[""]) == (values == {"preset": ""})
 
 
+@pytest.mark.parametrize("folder", ["empty", "skills/empty"])
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({}, []),
+        ({"benchmark": "nope"}, ["there is no benchmark nope"]),
+        ({"preset": ""}, ["no model endpoint is configured"]),
+        ({"set:model.backend": "nope"}, ["there is no backend nope"]),
+        (
+            {"set:env.split_dir": "gone", "set:train.seed": "x"},
+            ["set-env-split_dir", "set-train-seed"],
+        ),
+    ],
+)
+def test_a_folder_without_a_skill_is_told_at_its_field_with_all_other_mistakes(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    folder: str,
+    values: dict[str, str],
+    told: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(folder).mkdir(parents=True)
+    given = {**TINY, "set:env.skill_init": folder, **values}
+    with client(tmp_path / "outputs") as asking:
+        found = mistakes(send(asking, "plan", **given).text)
+    assert "is a folder without a SKILL.md" in found["set-env-skill_init"]
+    assert "SKILL.md" not in found[""]
+    for one in told:
+        assert one in found or one in found[""]
+
+
 @pytest.mark.parametrize("values", [{}, {"set:train.num_epochs": "two"}])
 def test_a_script_that_is_not_there_is_a_warning_at_its_field_whatever_else_is_wrong(
     tmp_path: Path, values: dict[str, str]
