@@ -149,7 +149,7 @@ def _facts(view: RunView, width: int, *, roomy: bool) -> Iterator[Text]:
         yield from wrapped("note", note, width, "yellow")
     if view.drift:
         changes = "; ".join(one_line(change) for change in view.drift)
-        yield from wrapped("drift", changes, width, "yellow")
+        yield from wrapped("changed", changes, width, "yellow")
     if run.done:
         recorded = f"{run.done} of {count(run.total_steps, 'step')} recorded before"
         yield line(("resumed ", "dim"), recorded)

@@ -38,7 +38,13 @@ from skillopt_cli.runlog.text.ending import ending_lines
 from skillopt_cli.runlog.text.epoch import epoch_lines
 from skillopt_cli.runlog.text.format import count, one_line, out_of, score
 from skillopt_cli.runlog.text.gate import gate_line
-from skillopt_cli.runlog.text.header import data_words, models_words, skill_words, start_notes
+from skillopt_cli.runlog.text.header import (
+    data_words,
+    drift_words,
+    models_words,
+    skill_words,
+    start_notes,
+)
 from skillopt_cli.runlog.text.limits import call_lines, limits_words
 from skillopt_cli.runlog.text.standing import proven_words
 from skillopt_cli.runlog.text.step import (
@@ -125,8 +131,7 @@ def _run_lines(before: RunView, view: RunView, event: RunFact) -> Lines:
         case ev.PreflightPassed():
             return (f"Preflight: {event.role} {one_line(event.model)} answers",)
         case ev.DriftAllowed():
-            changes = "; ".join(one_line(change) for change in event.changes)
-            return (f"Drift allowed: {changes}",)
+            return (drift_words(event.changes),)
         case ev.SubscriberDropped():
             text = f"Dropped: {one_line(event.name)}: {one_line(event.reason)}"
             return (text, f"hint: {one_line(event.hint)}") if event.hint else (text,)

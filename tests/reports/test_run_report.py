@@ -303,6 +303,10 @@ def golden_runs() -> list[Subject]:
 DIFFERENCES = (Difference("train.seed", (1, 2)), Difference("model.target.name", ("x|y", None)))
 
 
+def test_changed_conditions_are_named_in_the_words_of_the_page() -> None:
+    assert "Continued although this had changed: train.seed: 42 -> 43" in told(states()["resumed"])
+
+
 def test_golden_reports() -> None:
     whole, barren = golden_runs()
     pages = [run_report(whole), run_report(barren), side_by_side([whole, barren], DIFFERENCES)]

@@ -348,7 +348,7 @@ def test_the_last_guidance_is_shown() -> None:
 def test_a_resumed_run_says_so_and_what_drifted() -> None:
     view = fold(stamp(states()["resumed"]))
     assert rows(view, "resumed") == ["1 of 3 steps recorded before"]
-    assert rows(view, "drift") == ["train.seed: 42 -> 43"]
+    assert rows(view, "changed") == ["train.seed: 42 -> 43"]
 
 
 def test_no_time_is_promised_once_the_last_step_is_recorded() -> None:

@@ -231,6 +231,12 @@ def test_a_resume_says_what_is_recorded() -> None:
     assert "Resume" not in written([begun(total_steps=0), begun(total_steps=0)])
 
 
+def test_changed_conditions_are_named_in_the_words_of_the_page() -> None:
+    changes = ("train.seed: 42 -> 43", "prompt rank reads\ndifferently")
+    line = "Continued although this had changed: train.seed: 42 -> 43; prompt rank reads"
+    assert f"{line} differently\n" in written([ev.DriftAllowed(changes), begun()])
+
+
 @pytest.mark.parametrize(
     ("decision", "line"),
     [

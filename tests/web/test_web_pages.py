@@ -20,6 +20,7 @@ from web_rig import client
 
 from skillopt_cli.core.events import (
     BaselineMeasured,
+    DriftAllowed,
     ParameterRefused,
     RunFinished,
     RunStarted,
@@ -385,6 +386,19 @@ def test_settings_come_with_their_sources(trained: Path) -> None:
     assert rows["gradient.analyst_workers"][0] == "16"
     assert "optimizer.learning_rate" in altered
     assert "gradient.analyst_workers" not in altered and "evaluation.use_gate" not in altered
+
+
+def test_each_changed_condition_of_a_continued_run_is_named(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "outputs")
+    log = tmp_path / "outputs/searchqa/a/events.jsonl"
+    number = len(log.read_text(encoding="utf-8").splitlines())
+    changed = DriftAllowed(("train.seed: 42 -> 43", "prompt rank reads differently"))
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"{dump_fact(Stamped(number, 0.0, changed))}\n")
+    with client(tmp_path / "outputs") as asking:
+        page = asking.get(f"{RUN}/settings").text
+    for change in ("train.seed: 42 -&gt; 43", "prompt rank reads differently"):
+        assert f'<li class="warn">Continued although this had changed: {change}</li>' in page
 
 
 def test_a_run_without_known_sources_says_so(trained: Path, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from skillopt_cli.runlog.text.format import (
     result_name,
     score,
 )
-from skillopt_cli.runlog.text.header import models_words, simulated_note, skill_words
+from skillopt_cli.runlog.text.header import drift_words, models_words, simulated_note, skill_words
 from skillopt_cli.runlog.text.unfinished import (
     resume_command,
     unfinished_words,
@@ -233,5 +233,4 @@ def _ending(view: RunView) -> Iterator[Block]:
     if view.stopped:
         yield Line(f"Stopped early: {one_line(view.stopped)}")
     if view.drift:
-        changes = "; ".join(one_line(change) for change in view.drift)
-        yield Line(f"Drift allowed: {changes}", "yellow")
+        yield Line(drift_words(view.drift), "yellow")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from skillopt_cli.core.companion_files import EDITABLE_WORDS, SKILL_FILE
 from skillopt_cli.core.events import RunStarted
@@ -54,6 +54,11 @@ def start_notes(run: RunStarted) -> Iterator[str]:
         )
     if note := resolution_note(run):
         yield note
+
+
+def drift_words(changes: Sequence[str]) -> str:
+    """That a run was continued although its conditions had changed, and which of them."""
+    return f"Continued although this had changed: {'; '.join(map(one_line, changes))}"
 
 
 def simulated_note(run: RunStarted) -> str:

@@ -17,6 +17,7 @@ from skillopt_cli.config.layers import DEFAULT, flatten
 from skillopt_cli.config.scalars import read_yaml, settle_written
 from skillopt_cli.core.errors import DataError, SkillOptError
 from skillopt_cli.plugins import load_benchmark
+from skillopt_cli.runlog.text.header import drift_words
 from skillopt_cli.safe_files import read_regular
 from skillopt_cli.store.layout import CONFIG, MANIFEST, SOURCES
 from skillopt_cli.web.context import Page, WebContext, run_name
@@ -41,7 +42,7 @@ def page(context: WebContext, request: Request) -> Page:
         known=sources_known,
         versions=versions if isinstance(versions, dict) else {},
         models=snapshot.view.preflight,
-        drift=snapshot.view.drift,
+        drift=[drift_words([change]) for change in snapshot.view.drift],
     )
 
 
