@@ -29,10 +29,11 @@ from skillopt_cli.reports.run.document import report_document
 from skillopt_cli.reports.run.html import as_html
 from skillopt_cli.reports.run.run_report import run_report
 from skillopt_cli.reports.run.subject import (
+    SAME,
     Subject,
+    contrast,
     labels_of,
     read_subject,
-    setting_differences,
 )
 from skillopt_cli.reports.terminal import as_rich
 from skillopt_cli.runlog.run_log import read_view
@@ -73,8 +74,8 @@ def gate_report(
 ) -> None:
     """Show what each step proposed and how the gate decided; several runs side by side.
 
-    Several runs are compared only where their selection and test tasks are the same. A file named
-    by --out has the format of its ending, unless --format is given.
+    Several runs are compared task by task on the selection and test tasks that all of them have.
+    A file named by --out has the format of its ending, unless --format is given.
     """
     if json and format not in (None, Format.json):
         raise UsageError(f"--json and --format {format} exclude each other", "give one of the two")
@@ -91,9 +92,9 @@ def gate_report(
         read_subject(label, folder, tasks=illustrated and len(folders) == 1)
         for label, folder in zip(labels, folders, strict=True)
     ]
-    differences = setting_differences(labels, folders) if len(reported) > 1 else []
+    apart = contrast(labels, folders) if len(reported) > 1 else SAME
     if form == Format.json:
-        put(out, json_line(report_document(reported, differences)))
+        put(out, json_line(report_document(reported, apart)))
         return
     if form == Format.csv:
         _put_steps(out, reported)
@@ -101,7 +102,7 @@ def gate_report(
     if len(reported) == 1:
         page = run_report(reported[0], illustrated=illustrated)
     else:
-        page = side_by_side(reported, differences, illustrated=illustrated)
+        page = side_by_side(reported, apart, illustrated=illustrated)
     if form == Format.html:
         put(out, as_html(page))
     elif form == Format.md:

@@ -142,13 +142,41 @@ def test_an_evaluation_gets_a_short_report() -> None:
     assert run["summary"]["eval_hard"] == found["hard"]
 
 
-def test_runs_on_other_tasks_are_refused() -> None:
+def test_runs_are_compared_on_the_tasks_that_both_have() -> None:
+    first = finished_run(*SMALLEST, "--set", "evaluation.test_env_num=5")
+    second = finished_run(
+        *(*SMALLEST, "--set", "evaluation.sel_env_num=6", "--set", "evaluation.test_env_num=7"),
+        run_id="b",
+    )
+    shown = skillopt("gate-report", first, second).out
+    assert "The runs do not have the same selection and test tasks" in shown
+    assert "Compared on the 5 test tasks that both runs have (of 5 and 7)." in shown
+    document = skillopt("gate-report", first, second, "--json").json
+    assert document["shared"] == {
+        "selection": {"tasks": 4, "of": {"a": 4, "b": 6}},
+        "test": {"tasks": 5, "of": {"a": 5, "b": 7}},
+    }
+    (pair,) = document["paired"]
+    assert pair["n"] == 5
+
+
+def test_runs_without_a_common_task_are_refused_with_what_differs() -> None:
     first = finished_run(*SMALLEST)
-    second = finished_run(*SMALLEST, "--set", "evaluation.sel_env_num=6", run_id="b")
-    ended = refused(2, "gate-report", first, second)
-    assert ended.error == "error: the runs a and b do not have the same selection tasks"
-    assert "2 of 6 selection tasks" in ended.hint
-    assert "no such option" in refused(2, "gate-report", first, "--allow-different-tasks").error
+    (folder := first.parent / "b").mkdir()
+    for path in first.iterdir():
+        if path.is_file():
+            (folder / path.name).write_bytes(path.read_bytes())
+    manifest = loaded(folder, "manifest.json")
+    manifest["config"]["env.split_seed"] = 7
+    for split in ("selection", "test"):
+        tasks = manifest["splits"][split]
+        manifest["splits"][split] = dict.fromkeys(tasks, "0123456789abcdef")
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    ended = refused(2, "gate-report", first, folder)
+    assert ended.error == (
+        "error: the runs a and b have no selection task and no test task in common"
+    )
+    assert "they differ in `env.split_seed` (a: " in ended.hint and "b: 7)" in ended.hint
 
 
 def test_runs_are_told_apart_by_what_differs() -> None:

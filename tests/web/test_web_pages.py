@@ -513,6 +513,31 @@ def test_runs_stand_side_by_side(trained: Path) -> None:
         assert asking.get("/compare?run=a&run=b").status_code == 404
 
 
+def test_runs_are_compared_on_the_tasks_that_both_have(trained: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(trained, tmp_path / "outputs"))
+    compared = "/compare?run=searchqa/a&run=searchqa/b"
+    with client(root) as asking:
+        page = parsed(asking.get(compared).text)
+        before = {text_of(cell) for cell in page.iter("th") if cell.get("scope") == "row"}
+        assert "Compared on the" not in text_of(page)
+    path = root / "searchqa/b/manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    test = manifest["splits"]["test"]
+    changed = [*(before & test.keys())][:1] or [next(iter(test))]
+    manifest["splits"]["test"] = test | dict.fromkeys(changed, "0123456789abcdef")
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    with client(root) as asking:
+        page = parsed(asking.get(compared).text)
+    n = len(test)
+    assert "The runs do not have the same test tasks" in text_of(page)
+    stated = f"Compared on the {n - 1} test tasks that both runs have (of {n} and {n})."
+    # Above the pairs, and above the tasks that differ.
+    assert [text_of(p) for p in page.iter("p")].count(stated) == 2
+    assert "The test split was looked at" not in text_of(page)
+    after = {text_of(cell) for cell in page.iter("th") if cell.get("scope") == "row"}
+    assert not after & {*changed}
+
+
 def test_curves_of_compared_runs_are_those_of_their_histories(trained: Path) -> None:
     with client(trained) as asking:
         (chart,) = charts(asking.get("/compare?run=searchqa/a&run=searchqa/b").text)

@@ -1,4 +1,4 @@
-"""Several runs on the same tasks, side by side."""
+"""Several runs side by side: their scores, and a comparison on the tasks they have in common."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.reports.run.cost import is_priced, money_cell
 from skillopt_cli.reports.run.figures import courses
 from skillopt_cli.reports.run.paired import paired_blocks
-from skillopt_cli.reports.run.subject import Subject
+from skillopt_cli.reports.run.subject import SAME, Contrast, Subject
 from skillopt_cli.runlog.manifest_diff import Difference
 from skillopt_cli.runlog.parts import EpochView, Standing, StepView
 from skillopt_cli.runlog.summary import summarise
@@ -38,7 +38,7 @@ _ABREAST = 4
 
 
 def side_by_side(
-    runs: Sequence[Subject], differences: Sequence[Difference] = (), *, illustrated: bool = False
+    runs: Sequence[Subject], apart: Contrast = SAME, *, illustrated: bool = False
 ) -> Iterator[Block]:
     """The report on several runs: scores, gate decisions by step, what they were set to."""
     yield Heading(count(len(runs), "run"), 1)
@@ -62,22 +62,25 @@ def side_by_side(
         "dim",
         free=True,
     )
-    # The runs have the same test tasks, so each has the same looks.
-    if (ledger := runs[0].ledger) and ledger.sentence:
+    if splits := " and ".join(apart.shared):
+        own = f"The runs do not have the same {splits} tasks: each score is of the run's own."
+        yield Line(own, "yellow", free=True)
+    # Runs with the same test tasks have the same looks.
+    if "test" not in apart.shared and (ledger := runs[0].ledger) and ledger.sentence:
         yield Line(ledger.sentence, "dim", free=True)
     for label, run in zip(_labels(runs), runs, strict=True):
         if run.view.run and (skill := skill_words(run.view.run)):
             yield Line(f"{label}: skill {skill}", free=True)
     yield from _verdicts(runs)
-    yield from paired_blocks(runs, kind)
+    yield from paired_blocks(runs, kind, apart)
     if illustrated:
         yield from courses(runs)
     if any(run.view.steps for run in runs):
         yield Heading("Steps")
         yield _accepted(runs) if len(runs) > _ABREAST else _steps(runs)
     yield Heading("What differs")
-    if differences:
-        yield _differing(runs, differences)
+    if apart.settings:
+        yield _differing(runs, apart.settings)
     else:
         yield Line("nothing that can alter a text or a score")
     yield from _reasons(runs)

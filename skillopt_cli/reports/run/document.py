@@ -12,10 +12,9 @@ from skillopt_cli.reports.run.cost import cost_document
 from skillopt_cli.reports.run.early_rejection import savings
 from skillopt_cli.reports.run.paired import paired_document
 from skillopt_cli.reports.run.steps import step_line
-from skillopt_cli.reports.run.subject import Subject
+from skillopt_cli.reports.run.subject import SAME, Contrast, Subject
 from skillopt_cli.runlog.costs import Document, by_stage, spend_document
 from skillopt_cli.runlog.history import rounded, step_record
-from skillopt_cli.runlog.manifest_diff import Difference
 from skillopt_cli.runlog.parts import EpochView, StepView
 from skillopt_cli.runlog.summary import coverage, summarise
 from skillopt_cli.runlog.text.epoch import epoch_document
@@ -33,19 +32,24 @@ _HISTORY_ALONE = ("current_origin", "support_counts", "timing", "wall_time_s")
 """Entries of a step in `history.json` that the report leaves out."""
 
 
-def report_document(runs: Sequence[Subject], differences: Sequence[Difference] = ()) -> Document:
+def report_document(runs: Sequence[Subject], apart: Contrast = SAME) -> Document:
     """The report on one or several runs: `{"runs": [...], "paired": [...], "differences": {...}}`.
 
     Each run holds its `summary` (as in `summary.json`) and its `steps`, oldest first, whose entries
     have the names and numbers of `history.json` where the meaning is the same; scores of steps have
-    6 decimals, as there.
+    6 decimals, as there. `shared` counts, of each split whose tasks are not the same in all runs,
+    those that all have, and those of each run.
     """
     labels = [run.label for run in runs]
     return {
         "schema": SUMMARY_SCHEMA,
         "runs": [_run(run) for run in runs],
-        "paired": paired_document(runs, test_kind(runs)) if len(runs) > 1 else [],
-        "differences": {d.key: dict(zip(labels, d.values, strict=True)) for d in differences},
+        "paired": paired_document(runs, test_kind(runs), apart) if len(runs) > 1 else [],
+        "shared": {
+            split: {"tasks": len(one.tasks), "of": dict(zip(labels, one.sizes, strict=True))}
+            for split, one in apart.shared.items()
+        },
+        "differences": {d.key: dict(zip(labels, d.values, strict=True)) for d in apart.settings},
     }
 
 

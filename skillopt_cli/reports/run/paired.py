@@ -13,19 +13,24 @@ from skillopt_cli.core.paired_statistics import paired_differences
 from skillopt_cli.core.statistics import LEVEL, corrected
 from skillopt_cli.reports.arms import pair_blocks
 from skillopt_cli.reports.page import Block, Heading, Line
-from skillopt_cli.reports.run.subject import Subject
+from skillopt_cli.reports.run.subject import SAME, Contrast, Subject
 from skillopt_cli.runlog.best_scores import best_test_scores
 from skillopt_cli.runlog.text.format import one_line
 
 Document = dict[str, Any]
 
 
-def paired_document(runs: Sequence[Subject], kind: Literal["hard", "soft"]) -> list[Document]:
+def paired_document(
+    runs: Sequence[Subject], kind: Literal["hard", "soft"], apart: Contrast = SAME
+) -> list[Document]:
     """Each further run against the first, as JSON; empty where no two have test scores.
 
     Keys are those of the pairs of an evaluation with several arms.
     """
-    scores = [best_test_scores(run.view, kind) for run in runs]
+    scores = [
+        {t: s for t, s in best_test_scores(run.view, kind).items() if apart.compares("test", t)}
+        for run in runs
+    ]
     first, *others = zip(runs, scores, strict=True)
     found: list[Document] = []
     for run, own in others:
@@ -46,16 +51,20 @@ def paired_document(runs: Sequence[Subject], kind: Literal["hard", "soft"]) -> l
     return [{**pair, "p_corrected": p} for pair, p in zip(found, sure, strict=True)]
 
 
-def paired_blocks(runs: Sequence[Subject], kind: Literal["hard", "soft"]) -> Iterator[Block]:
+def paired_blocks(
+    runs: Sequence[Subject], kind: Literal["hard", "soft"], apart: Contrast = SAME
+) -> Iterator[Block]:
     """The same for people; nothing where no two runs have test scores."""
-    pairs = paired_document(runs, kind)
+    pairs = paired_document(runs, kind, apart)
     if not pairs:
         return
     yield Heading(f"Test tasks compared ({kind} scores)")
+    if sentence := apart.sentence("test"):
+        yield Line(sentence, free=True)
     yield from pair_blocks(pairs)
-    apart = [pair["second"] for pair in pairs if pair["p_corrected"] < LEVEL]
-    noun, verb = ("difference", "is") if len(apart) < 2 else ("differences", "are")
-    words = f"the {noun} of {', '.join(apart)}" if apart else "no difference"
+    sure = [pair["second"] for pair in pairs if pair["p_corrected"] < LEVEL]
+    noun, verb = ("difference", "is") if len(sure) < 2 else ("differences", "are")
+    words = f"the {noun} of {', '.join(sure)}" if sure else "no difference"
     yield Line(
         f"On these test tasks, {words} from the first run {verb} more than chance explains.",
         "dim",

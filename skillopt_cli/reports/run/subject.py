@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,13 @@ from skillopt_cli.compose.fingerprint import read_manifest
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import flatten
 from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.task import Split
 from skillopt_cli.reports.evaluation import evaluation_of
 from skillopt_cli.reports.export.tasks import ExportedTasks, exported_tasks
 from skillopt_cli.reports.split_ledger import SplitLedger, split_ledger
-from skillopt_cli.runlog.manifest_diff import Difference, differences, require_same_tasks
+from skillopt_cli.runlog.manifest_diff import Difference, differences
 from skillopt_cli.runlog.run_log import read_view
+from skillopt_cli.runlog.shared_tasks import SharedTasks, shared_tasks
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.safe_files import read_regular
 from skillopt_cli.store.layout import MANIFEST, SOURCES, target_folders
@@ -78,11 +80,35 @@ def labels_of(folders: Sequence[Path]) -> list[str]:
     ]
 
 
-def setting_differences(labels: Sequence[str], folders: Sequence[Path]) -> list[Difference]:
-    """The settings in which the runs differ.
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """In what several runs differ, and which tasks they have in common.
+
+    Attributes:
+        settings: those that differ.
+        shared: their selection and test tasks; empty where all have the same ones.
+    """
+
+    settings: Sequence[Difference] = ()
+    shared: Mapping[Split, SharedTasks] = field(default_factory=dict)
+
+    def compares(self, split: Split, task: str) -> bool:
+        """Whether the results of the runs for a task of a split are compared."""
+        return split not in self.shared or task in self.shared[split].tasks
+
+    def sentence(self, split: Split) -> str:
+        """On which tasks of a split the runs are compared; empty where they have the same ones."""
+        return self.shared[split].sentence if split in self.shared else ""
+
+
+SAME = Contrast()
+
+
+def contrast(labels: Sequence[str], folders: Sequence[Path]) -> Contrast:
+    """In what runs differ.
 
     Raises:
-        UsageError: their scores are not of the same tasks, or one has several targets.
+        UsageError: they have no selection or test task in common, or one has several targets.
     """
     for folder in folders:
         if targets := target_folders(folder):
@@ -95,18 +121,19 @@ def setting_differences(labels: Sequence[str], folders: Sequence[Path]) -> list[
         label: read_manifest(folder / MANIFEST)
         for label, folder in zip(labels, folders, strict=True)
     }
-    require_same_tasks(manifests)
+    shared = {split: one for split, one in shared_tasks(manifests).items() if not one.same}
     found = differences(list(manifests.values()))
     defaults = dict(flatten(RunConfig().model_dump(mode="json")))
     defaults |= {f"model.{role}.backend": DEFAULT_BACKEND for role in ROLES}
     presets = [_preset(folder) for folder in folders]
     first = [Difference("preset", tuple(presets))] if len(set(presets)) > 1 else []
-    return first + [
+    settings = [
         one
         for one in found
         # A setting that one run states at its default and another leaves out is the same.
         if len({json.dumps(defaults.get(one.key) if v is None else v) for v in one.values}) > 1
     ]
+    return Contrast([*first, *settings], shared)
 
 
 def _preset(folder: Path) -> str | None:

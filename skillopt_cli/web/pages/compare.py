@@ -13,7 +13,7 @@ from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.task import Split
 from skillopt_cli.reports.run.comparison import side_by_side
-from skillopt_cli.reports.run.subject import Subject, labels_of, setting_differences
+from skillopt_cli.reports.run.subject import Contrast, Subject, contrast, labels_of
 from skillopt_cli.reports.split_ledger import split_ledger
 from skillopt_cli.reports.task_table import TaskRow
 from skillopt_cli.runlog.text.format import shorten
@@ -51,7 +51,8 @@ def page(context: WebContext, request: Request) -> Page | Response:
         Subject(label, one.view, ledger) for label, one in zip(labels, snapshots, strict=True)
     ]
     # Without the first heading: the page has its own.
-    _, *blocks = side_by_side(reported, setting_differences(labels, folders))
+    apart = contrast(labels, folders)
+    _, *blocks = side_by_side(reported, apart)
     trained = [
         (label, one.view)
         for label, one in zip(labels, snapshots, strict=True)
@@ -63,7 +64,8 @@ def page(context: WebContext, request: Request) -> Page | Response:
         "labels": labels,
         "chart": overlaid_chart(trained) if trained else None,
         "blocks": blocks,
-        "tasks": {split: _differing(snapshots, split) for split in SPLITS},
+        "compared_on": {split: apart.sentence(split) for split in SPLITS},
+        "tasks": {split: _differing(snapshots, split, apart) for split in SPLITS},
     }
     return Page("compare.html", variables)
 
@@ -79,11 +81,14 @@ def _address(keys: Sequence[str], base: str) -> str:
     return f"/compare?{urlencode(query, errors='surrogatepass')}"
 
 
-def _differing(snapshots: Sequence[RunSnapshot], split: Split) -> list[dict[str, Any]]:
-    """The tasks of a split whose result with the last skill is not the same in all runs."""
+def _differing(
+    snapshots: Sequence[RunSnapshot], split: Split, apart: Contrast
+) -> list[dict[str, Any]]:
+    """The tasks of a split that all runs have, and whose result with the last skill differs."""
     tables = [{row.task: row for row in one.tasks(split).rows} for one in snapshots]
     found = []
-    for task in dict.fromkeys(task for table in tables for task in table):
+    known = dict.fromkeys(task for table in tables for task in table)
+    for task in (task for task in known if apart.compares(split, task)):
         rows = [table.get(task) for table in tables]
         states = {row.last.outcome.state for row in rows if row and row.last}
         if len(states) > 1:
