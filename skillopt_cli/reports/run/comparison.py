@@ -63,8 +63,8 @@ def side_by_side(
         free=True,
     )
     if splits := " and ".join(apart.shared):
-        own = f"The runs do not have the same {splits} tasks: each score is of the run's own."
-        yield Line(own, "yellow", free=True)
+        other = f"The runs do not have the same {splits} tasks: a score is of its run's tasks."
+        yield Line(other, "yellow", free=True)
     # Runs with the same test tasks have the same looks.
     if "test" not in apart.shared and (ledger := runs[0].ledger) and ledger.sentence:
         yield Line(ledger.sentence, "dim", free=True)
