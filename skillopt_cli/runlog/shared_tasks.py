@@ -13,10 +13,10 @@ from skillopt_cli.core.task import Split
 from skillopt_cli.runlog.manifest_diff import MEASURED
 
 _CUT = (
-    *(f"env.{name}" for name in ("data_path", "split_dir", "split_mode", "split_ratio")),
-    *("env.split_seed", "env.limit", "evaluation.sel_env_num", "evaluation.test_env_num"),
+    *("env.split_mode", "env.split_ratio", "env.split_seed", "env.limit"),
+    *("evaluation.sel_env_num", "evaluation.test_env_num"),
 )
-"""Settings that say which tasks a split has."""
+"""Settings that say which tasks of its files a split has; a manifest names no file of tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _reason(manifests: Mapping[str, Mapping[str, Any]]) -> str:
     configs = {label: manifest["config"] for label, manifest in manifests.items()}
     apart = [key for key in _CUT if len({json.dumps(c.get(key)) for c in configs.values()}) > 1]
     if not apart:
-        return "their settings are the same, so the task files have changed"
+        return "their splits have the same settings, so a task file is another one or has changed"
     words = (
         f"`{key}` ({', '.join(f'{label}: {_value(c.get(key))}' for label, c in configs.items())})"
         for key in apart
