@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -29,10 +30,14 @@ from hypothesis import strategies as st
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.ledger import Ledger
 from skillopt_cli.core.task import Usage
+from skillopt_cli.reports.page import as_markdown
+from skillopt_cli.reports.run.run_report import run_report
+from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.history import VOLATILE, history
 from skillopt_cli.runlog.summary import summarise
-from skillopt_cli.runlog.text.ending import notice_words, trouble_words
+from skillopt_cli.runlog.text.ending import finish_line, notice_words, trouble_words
+from skillopt_cli.runlog.text.format import duration
 from skillopt_cli.runlog.text.limits import slowed
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.event_log import read_fact
@@ -309,6 +314,27 @@ def test_the_recorded_facts_cover_the_union() -> None:
 def test_the_view_is_a_value(name: str) -> None:
     facts = stamp(states()[name])
     assert fold(facts) == fold(facts)
+
+
+def test_no_duration_of_a_run_counts_its_pauses() -> None:
+    def shown(view: RunView) -> tuple[str, ...]:
+        assert isinstance(view.ending, ev.RunFinished)
+        (spent,) = re.findall(r" saved, in (.*)", as_markdown(run_report(Subject("a", view))))
+        wall = summarise(view)["wall_time_s"]
+        return finish_line(view, view.ending), spent, duration(wall), duration(view.wall_time)
+
+    facts = whole_run()
+    plain, time = fold(stamp(facts)), stamp(facts)[0].time
+    held: list[ev.Stamped] = []
+    for fact in facts:
+        pause = [ev.RunPaused(0, "now")] if held and fact is not facts[-1] else []
+        held += stamp([fact, *pause], start=time, pace=0.0)
+        time += 3600 if pause else 0
+        held += stamp([ev.RunContinued()] if pause else [], start=time)
+        time += 1
+    assert fold(held).time - plain.time > 3600
+    assert shown(fold(held)) == shown(plain)
+    assert len({*shown(plain)[1:]}) == 1
 
 
 def test_a_step_counts_no_time_in_which_its_run_is_paused() -> None:
