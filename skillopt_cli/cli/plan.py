@@ -33,7 +33,7 @@ def _share(help: str) -> Any:
 
 AccuracyOption = Annotated[
     float | None,
-    _share("Assumed share of tasks solved, 0 to 1. Default: unknown; the range covers 0 to 1."),
+    _share("Assumed share of train tasks that the seed solves, 0 to 1. Default: unknown."),
 ]
 BestStepOption = Annotated[
     int | None,

@@ -12,10 +12,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from skillopt_cli.config import RunConfig
-from skillopt_cli.core.epoch_pairs import PairPolicy
 from skillopt_cli.core.events import Role, StageName
 from skillopt_cli.core.plan import StepPlan, TrainPlan
-from skillopt_cli.core.statistics import CHANGED
 from skillopt_cli.core.task import Split
 from skillopt_cli.planning.analyst_chances import (
     Chances,
@@ -25,6 +23,7 @@ from skillopt_cli.planning.analyst_chances import (
     minibatches,
     proposing,
 )
+from skillopt_cli.planning.epoch_comparison import compared_attempts
 from skillopt_cli.planning.forecast import (
     ONE_CALL,
     Amount,
@@ -33,13 +32,18 @@ from skillopt_cli.planning.forecast import (
     Forecast,
     Range,
 )
+from skillopt_cli.planning.proposed_edits import (
+    EDITS_PER_PATCH,
+    RULES_AT_MOST,
+    Proposed,
+    proposed_by_model,
+    proposed_by_rules,
+)
+from skillopt_cli.planning.solved_shares import Gain, Solved, solved_by_epoch
 from skillopt_cli.planning.verification_trials import MostTrials, likely_trials
 from skillopt_cli.ports import Speed
-from skillopt_cli.stages.compare import waves
 from skillopt_cli.stages.rank import exceeds
 
-EDITS_PER_PATCH = 2
-"""Edits that an analyst proposes, where that decides whether they must be ranked."""
 MEASURED_BEFORE_REJECT = 0.7
 """Share of the selection split measured of a candidate, with early rejection, if unknown."""
 ACCEPTED = 0.3
@@ -72,6 +76,8 @@ class Forecaster:
         confirmation: tasks set aside for the verdict.
         blocks: those of the seed skill.
         speeds: how fast backends answer that know it, by role.
+        learns: whether the share of tasks that are solved grows by what verified edits solve; where
+            not, the assumed one is that of all steps.
     """
 
     config: RunConfig
@@ -86,6 +92,7 @@ class Forecaster:
     confirmation: int = 0
     blocks: int = 0
     speeds: Mapping[Role, Speed] = field(default_factory=dict)
+    learns: bool = True
 
     def seconds(self, role: Role) -> float:
         """What a call of a role takes."""
@@ -147,7 +154,7 @@ class Forecaster:
         if self.assumed.best_step is not None or self.assumed.last_step is not None:
             return (1.0,) * steps
         ends = self.config.gradient.failure_only and self.config.optimizer.rerun_solved < 1
-        solved = self._solved_before() if ends else [0.0] * self.plan.epochs
+        solved = [epoch.before if ends else 0.0 for epoch in self._solved()]
         idle = [1.0] + [0.0] * (self._patience - 1)
         reached = []
         for step in islice(self.plan.after(self.done or 0), steps):
@@ -157,83 +164,91 @@ class Forecaster:
             idle = [accepted * sum(idle), *((1 - accepted) * chance for chance in idle[:-1])]
         return tuple(reached)
 
-    def _solved_before(self) -> list[float]:
-        """By epoch, the share of train tasks that were solved when last attempted before it."""
-        settings, solved, shares = self.config.optimizer, 0.0, []
-        first = self.assumed.solved.point
-        # Attempts with the edits so far count where the candidate is accepted.
-        later = (1 - first) * (1 - (1 - self._passing) ** (settings.rounds - 1)) * self._accepted
-        for _ in range(self.plan.epochs):
-            shares.append(solved)
-            left_out = (1 - settings.rerun_solved) * solved
-            solved = left_out + (1 - left_out) * (first + later)
-        return shares
+    def _solved(self) -> list[Solved]:
+        """The shares of train tasks that are solved, by epoch."""
+        gain = Gain(self._passing, self._accepted, self._learns)
+        settings, first = self.config.optimizer, self.assumed.solved.point
+        return list(solved_by_epoch(settings, self.plan.epochs, first, gain))
+
+    @property
+    def _learns(self) -> bool:
+        return self.learns and self._verifies
 
     def _steps(self) -> Iterator[Amount]:
-        known: dict[tuple[int, int | None, float], Amount] = {}
-        solved = self._solved_before()
+        known: dict[tuple[int, int | None, Solved, int], Amount] = {}
+        solved = self._solved()
         for step in self.plan.after(self.done or 0):
             if step.number > self._last:
                 return
-            left_out = (1 - self.config.optimizer.rerun_solved) * solved[step.epoch - 1]
-            alike = (self.plan.size(step), step.edit_budget, left_out)
+            # The room of a skill for worked examples shrinks step by step.
+            before = 0 if self.asks else step.number - 1
+            alike = (self.plan.size(step), step.edit_budget, solved[step.epoch - 1], before)
             if alike not in known:
                 known[alike] = self._step(*alike)
             ends = step.closes_epoch and step.epoch > 1
             yield known[alike] + self._epoch_end(step) if ends else known[alike]
 
-    def _step(self, tasks: int, budget: int | None, left_out: float) -> Amount:
-        """A step; `left_out` is the share of its tasks that were solved before."""
-        attempted = tasks * (1 - left_out)
+    def _step(self, tasks: int, budget: int | None, solved: Solved, before: int) -> Amount:
+        """A step of an epoch with these shares of solved tasks, after so many other steps."""
+        attempted, accuracy = tasks * (1 - solved.left_out), solved.attempted
         made = self._attempts("rollout", Range(0, attempted, tasks))
-        rounds = [
-            asked(
-                self.config.gradient,
-                round(attempted),
-                1 - (1 - self.assumed.solved.point) * (1 - self._passing) ** number,
-                failures_only=number > 0,
-            )
-            for number in range(self.config.optimizer.rounds)
+        rounds = self._analysts(attempted, accuracy)
+        left = (1 - accuracy) * attempted
+        failed = [left * (1 - self._passing) ** number for number in range(len(rounds))]
+        proposed = [
+            self._proposed(analysts, number, before * len(rounds) + n)
+            for n, (analysts, number) in enumerate(zip(rounds, failed, strict=True))
         ]
-        edits = [EDITS_PER_PATCH * mean(proposing(analysts), sum) for analysts in rounds]
+        edits = [sum(group.edits for group in groups) for groups in proposed]
         changed = self._changed(edits)
-        most = MostTrials(self.config.optimizer, tasks, self.config.gradient.minibatch_size, budget)
+        gradient, solvable = self.config.gradient, self._solvable(tasks, solved)
+        others = 0 if self.asks else RULES_AT_MOST
+        most = MostTrials(self.config.optimizer, tasks, gradient.minibatch_size, budget, others)
         if self.asks:
             for number, analysts in enumerate(rounds):
-                made += self._reflection((tasks, budget), analysts, failures_only=number > 0)
+                cuts = [minibatches(gradient, tasks - n, 0 if number else n) for n in solvable]
+                made += self._reflection(cuts, budget, analysts)
             made += self._update(most, edits, changed)
-        made += self._verification(most, attempted, edits, changed)
+        trials = self._trials(failed, proposed, changed)
+        on_failed, on_solved = most.of_any(solvable)
+        made += self._attempts("verify", Range(0, trials, on_failed))
+        if self.config.optimizer.check_passing:
+            made += self._attempts("check", Range(0, changed * attempted * accuracy, on_solved))
         return made + self._attempts("measure", self._measurement(changed))
 
-    def _verification(
-        self, most: MostTrials, attempted: float, edits: Sequence[float], changed: float
-    ) -> Amount:
-        """Attempts that try edits on failed tasks, round by round, and then on solved ones."""
-        settings, solved, passing = self.config.optimizer, self.assumed.solved.point, self._passing
-        failed = [attempted * (1 - solved) * (1 - passing) ** n for n in range(len(edits))]
-        if self._verifies and self.assumed.trials is not None:
-            trials = self.assumed.trials * failed[0]
-        else:
-            # With no new text, what failed is not attempted again.
-            trials = changed * sum(failed[:-1])
-            for left, tried in zip(failed, edits, strict=True):
-                trials += likely_trials(settings, left, tried, passing)
-        on_failed, on_solved = max(
-            (
-                (most.on_failed(most.tasks - n), most.on_solved(n))
-                for n in self._solvable(most.tasks)
-            ),
-            key=sum,
-        )
-        made = self._attempts("verify", Range(0, trials, on_failed))
-        if settings.check_passing:
-            made += self._attempts("check", Range(0, changed * attempted * solved, on_solved))
-        return made
+    def _analysts(self, attempted: float, accuracy: float) -> list[Chances]:
+        """Those that each round of a step asks."""
+        gradient = self.config.gradient
+        shares = [(1 - self._passing) ** n for n in range(self.config.optimizer.rounds)]
+        return [
+            asked(gradient, round(attempted), 1 - (1 - accuracy) * share, failures_only=number > 0)
+            for number, share in enumerate(shares)
+        ]
 
-    def _solvable(self, tasks: int) -> range:
-        """How many of a step's tasks may be solved."""
-        solved = self.assumed.solved
-        return range(math.floor(tasks * solved.low), math.ceil(tasks * solved.high) + 1)
+    def _proposed(self, analysts: Chances, failed: float, before: int) -> list[Proposed]:
+        """The edits that one round tries, after so many other rounds."""
+        if self.asks:
+            return proposed_by_model(mean(proposing(analysts), sum), failed)
+        size = self.config.gradient.minibatch_size
+        return proposed_by_rules(failed, size, self._passing, before)
+
+    def _trials(
+        self, failed: Sequence[float], proposed: Sequence[Sequence[Proposed]], changed: float
+    ) -> float:
+        """Attempts at failed tasks, round by round."""
+        if self._verifies and self.assumed.trials is not None:
+            return self.assumed.trials * failed[0]
+        settings, pairs = self.config.optimizer, zip(failed, proposed, strict=True)
+        tried = sum(likely_trials(settings, left, edits, self._passing) for left, edits in pairs)
+        # With no new text, what failed is not attempted again.
+        return tried + changed * sum(failed[:-1])
+
+    def _solvable(self, tasks: int, solved: Solved) -> range:
+        """How many of a step's tasks may be solved; once a skill has learned, any number."""
+        if solved.learned:
+            return range(tasks + 1)
+        share = self.assumed.solved
+        return range(math.floor(tasks * share.low), math.ceil(tasks * share.high) + 1)
 
     def _changed(self, edits: Sequence[float] = ()) -> float:
         """How likely a text that is made is a new one.
@@ -249,14 +264,15 @@ class Forecaster:
         return 1 - RATES_NOTHING if rates else 1.0
 
     def _reflection(
-        self, step: tuple[int, int | None], analysts: Chances, *, failures_only: bool
+        self, cuts: Sequence[tuple[int, int]], budget: int | None, analysts: Chances
     ) -> Amount:
-        """From analysts to chosen edits, in one round of a step of so many tasks and edits."""
-        settings, gradient, (tasks, budget) = self.config.optimizer, self.config.gradient, step
-        cuts = [
-            minibatches(gradient, tasks - n, 0 if failures_only else n)
-            for n in self._solvable(tasks)
-        ]
+        """From analysts to chosen edits, in one round of a step of so many edits.
+
+        Args:
+            cuts: the minibatches of failures and of successes that there may be.
+            analysts: those that are likely.
+        """
+        settings, gradient = self.config.optimizer, self.config.gradient
         patches, size = proposing(analysts), gradient.merge_batch_size
         most = max(sum(pair) for pair in cuts)
         calls = {"reflect": Range(0, mean(analysts, sum), most * TRIES)}
@@ -313,26 +329,10 @@ class Forecaster:
         return made + self._asked(calls) if self.asks else made
 
     def _comparison(self, step: StepPlan) -> Range:
-        """Attempts under the skill of the epoch before and that of this one; one text is one."""
-        train, samples = self.sizes["train"], self.config.optimizer.slow_update_samples
         best, before = self.assumed.best_step, step.number - self.plan.steps_per_epoch
         same = self.config.evaluation.use_gate and best is not None and best <= before
-        share = self._shown(0.0 if same else CHANGED)
-        tried = waves(train, samples)
-        needed = math.ceil(tried[0] / share / samples) if share else len(tried)
-        most = tried[:1] if share == 1 else tried
-        return Range(0, (1 if same else 2) * sum(tried[:needed]), 2 * sum(most))
-
-    def _shown(self, changed: float) -> float:
-        """Share of the compared tasks that are shown.
-
-        Two skills that each solve a share `a` would differ on 2a(1 - a) of the tasks by chance.
-        They are of one kind, so at most half of that is likely.
-        """
-        accuracy = self.assumed.solved.point
-        changed = min(changed, accuracy * (1 - accuracy))
-        shown: Mapping[PairPolicy, float] = {"changed": changed, "unchanged": 1 - changed}
-        return shown.get(self.config.optimizer.longitudinal_pair_policy, 1.0)
+        accuracy, train = self.assumed.solved.point, self.sizes["train"]
+        return compared_attempts(self.config.optimizer, train, accuracy, same=same)
 
     @property
     def _another(self) -> float:

@@ -42,9 +42,11 @@ def plan_notes(plan: PlannedRun) -> Iterator[str]:
     if plan.likely is not None:
         more = "" if plan.config.optimizer.verify == "off" else _VERIFYING
         yield (
-            f"Likely between {plan.likely.low:,.0f} and {plan.likely.high:,.0f} calls: so many if"
-            f" 90 % of the train tasks are solved, and if 10 % are{more}."
+            f"Likely between {plan.likely.low:,.0f} and {plan.likely.high:,.0f} calls: few if 90 %"
+            f" of the train tasks are solved at first, many if none are{more}."
         )
+    if line := unsolved_words(plan):
+        yield f"{line}."
     yield from _attempt_notes(plan)
     for split in MEASURED:
         yield _resolution(split, plan.sizes[split])
@@ -53,6 +55,20 @@ def plan_notes(plan: PlannedRun) -> Iterator[str]:
         if coverage.steps == planned:
             yield f"run.{coverage.cap} pays for all {planned} steps."
     yield from warnings(plan)
+
+
+def unsolved_words(plan: PlannedRun) -> str:
+    """How many calls are likely if the seed solves nothing; "" where its accuracy is known.
+
+    Where edits are not verified, it hardly matters.
+    """
+    if plan.unsolved is None or plan.config.optimizer.verify == "off":
+        return ""
+    solved = plan.assumed.solved.point
+    return (
+        f"{plan.forecast.calls.point:,.0f} calls are likely if {solved:.0%} of the train tasks are"
+        f" solved at first, {plan.unsolved:,.0f} if none are"
+    )
 
 
 def _taken(plan: PlannedRun, earlier: EarlierRun) -> Iterator[str]:
@@ -101,7 +117,7 @@ def _assumed(plan: PlannedRun) -> Iterator[str]:
     if plan.assumed.accuracy is None:
         solved = plan.assumed.solved
         ends = f" (range {solved.low:.0%} to {solved.high:.0%})"
-        parts.append(f"{solved.point:.0%} of the train tasks are solved{ends}")
+        parts.append(f"{solved.point:.0%} of the train tasks are solved at first{ends}")
     parts += _shares(own)
     if taken.latency is None:
         parts.append(latency_words(plan))

@@ -12,19 +12,27 @@ from skillopt_cli.core.formatting import count
 from skillopt_cli.core.statistics import detectable_gain, least_gain
 from skillopt_cli.planning.forecast import Forecast, Range, whole_parts
 from skillopt_cli.planning.plan_from_run import EarlierRun
-from skillopt_cli.planning.plan_notes import latency_words, number, start_warnings, warnings
+from skillopt_cli.planning.plan_notes import (
+    latency_words,
+    number,
+    start_warnings,
+    unsolved_words,
+    warnings,
+)
 from skillopt_cli.planning.planner import PlannedRun
 from skillopt_cli.runlog.manifest_diff import MEASURED
 from skillopt_cli.runlog.text.format import dollars, duration
 
 
 def short_lines(plan: PlannedRun) -> Iterator[str]:
-    """What a training will take, in two lines; a warning for each cap that buys less than all."""
+    """What a training will take, in some lines; a warning for each cap that buys less than all."""
     forecast, total = plan.forecast, plan.forecast.total
     asked = f", {number(total.asked)} optimizer calls" if "optimizer" in plan.costs else ""
     steps = count(len(forecast.steps), "step")
     left = "" if len(forecast.steps) == plan.plan.total else f" of {plan.plan.total} left"
     yield f"Plan: {steps}{left}, {number(total.rollouts)} rollouts{asked}"
+    if line := unsolved_words(plan):
+        yield f"Plan: {line}"
     yield f"Plan: about {number(_rough(plan.tokens))} tokens{_money(plan)}, {time_words(plan)}"
     yield from start_warnings(plan)
 
@@ -117,6 +125,7 @@ def plan_document(plan: PlannedRun) -> dict[str, Any]:
         "judge_calls": _document(forecast.calls_of(total)["judge"]),
         "preflight_calls": forecast.models,
         "calls": _document(forecast.calls),
+        "calls_if_none_solved": plan.unsolved,
         "likely_calls": None if plan.likely is None else _document(plan.likely),
         "tokens": _document(plan.tokens),
         "usd": None if usd is None else _document(usd),

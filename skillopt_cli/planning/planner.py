@@ -56,7 +56,7 @@ from skillopt_cli.runlog.remaining import Schedule
 
 CORNERS = (
     Assumptions(accuracy=0.9, unchanged=0.5, measured=0.5, passing=0.5),
-    Assumptions(accuracy=0.1, unchanged=0.0, measured=1.0, passing=0.05),
+    Assumptions(accuracy=0.0, unchanged=0.0, measured=1.0, passing=0.05),
 )
 """What is assumed of a training that learns fast, and of one that learns slowly."""
 
@@ -85,6 +85,7 @@ class PlannedRun:
         unedited: that the optimizer leaves files as they are which it may edit; "" of none.
         data_warnings: what is odd about the references of own tasks.
         likely: calls where the accuracy is not known.
+        unsolved: likewise those that are likely if the seed skill solves no train task.
         seconds: what a call takes, by role.
     """
 
@@ -102,6 +103,7 @@ class PlannedRun:
     unedited: str = ""
     data_warnings: tuple[str, ...] = ()
     likely: Range | None = None
+    unsolved: float | None = None
     seconds: Mapping[Role, float] = field(default_factory=dict)
 
     @property
@@ -249,8 +251,11 @@ def plan_run(
     if earlier is not None:
         # Measurements of another run move the likely values, never the ends of a range.
         assumed = assumed.or_else(earlier.known)
-        forecast = forecast.likely(replace(forecaster, assumed=assumed).forecast())
-    likely = None if assumed.accuracy is not None else _likely_calls(forecaster)
+        forecast = forecast.likely(replace(forecaster, assumed=assumed, learns=False).forecast())
+    likely, unsolved = None, None
+    if assumed.accuracy is None:
+        unsolved = _calls(forecaster, Assumptions(accuracy=0.0))
+        likely = _likely_calls(forecaster, unsolved)
     by_program = specs["target"].runs_programs
     reads = target_reads(benchmark, splits["train"], skill)
     prompts = _prompt_lengths(config, specs, reads, attempt, skill)
@@ -270,6 +275,7 @@ def plan_run(
         unedited=files_not_edited(skill, config),
         data_warnings=tuple(task_warnings(benchmark)),
         likely=likely,
+        unsolved=unsolved,
         seconds={role: forecaster.seconds(role) for role in costs},
     )
 
@@ -285,11 +291,20 @@ def _speeds(
     }
 
 
-def _likely_calls(forecaster: Forecaster) -> Range:
-    """Calls of a training that learns fast, of one as forecast, and of one that learns slowly."""
-    assumed = [forecaster.assumed.or_else(corner) for corner in (*CORNERS, Assumptions())]
-    calls = [replace(forecaster, assumed=each).forecast().calls.point for each in assumed]
-    return Range(min(calls), calls[-1], max(calls))
+def _likely_calls(forecaster: Forecaster, unsolved: float) -> Range:
+    """Calls of a training that learns fast, of one as forecast, and of one that learns slowly.
+
+    Args:
+        unsolved: calls of one whose seed skill solves nothing, which are in the range too.
+    """
+    calls = [_calls(forecaster, corner) for corner in (*CORNERS, Assumptions())]
+    return Range(min(calls), calls[-1], max(unsolved, *calls))
+
+
+def _calls(forecaster: Forecaster, others: Assumptions) -> float:
+    """Calls that are likely where what is not known is as the others."""
+    assumed = forecaster.assumed.or_else(others)
+    return replace(forecaster, assumed=assumed).forecast().calls.point
 
 
 def _check_steps(assumed: Assumptions, plan: TrainPlan) -> None:

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skillopt_cli.config.sections import OptimizerConfig
 from skillopt_cli.core.statistics import binomial
 from skillopt_cli.core.verification import FEW_OF, FEW_SHARE, VAGUE
+from skillopt_cli.planning.proposed_edits import Proposed
 
 
-def likely_trials(settings: OptimizerConfig, failed: float, edits: float, passing: float) -> float:
-    """Attempts of one round on its failed tasks, each of which one edit names.
+def likely_trials(
+    settings: OptimizerConfig, failed: float, proposed: Sequence[Proposed], passing: float
+) -> float:
+    """Attempts of one round on its failed tasks.
 
     Args:
         passing: chance that an edit passes.
     """
-    if settings.verify == "off" or not edits:
+    most = settings.verify_tasks
+    vague = sum(group.edits for group in proposed if group.named > VAGUE * most)
+    alone = [group for group in proposed if 0 < group.named <= VAGUE * most and group.edits]
+    if settings.verify == "off" or not (vague or alone):
         return 0.0
     if settings.verify == "joint":
         return failed
-    search = failed * (1 + passing * math.log2(max(1.0, edits)))
-    if failed > VAGUE * settings.verify_tasks * edits:
-        return search
-    again = passing * failed
-    return min(failed, edits * settings.verify_tasks) + _few(edits, passing) * (search + again)
+    trials = _search(failed, vague, passing)
+    if alone:
+        edits = sum(group.edits for group in alone)
+        trials += sum(group.edits * min(most, group.named) for group in alone)
+        trials += _few(edits, passing) * (_search(failed, edits, passing) + passing * failed)
+    return trials
+
+
+def _search(failed: float, edits: float, passing: float) -> float:
+    """Attempts with all of some edits together, and halvings for the tasks that this solves."""
+    return failed * (1 + passing * math.log2(max(1.0, edits))) if edits else 0.0
 
 
 def _few(edits: float, passing: float) -> float:
@@ -45,12 +58,14 @@ class MostTrials:
         tasks: of the step.
         minibatch: tasks that an analyst reads.
         budget: most edits of the step; None for no limit.
+        others: edits of a round beyond those, by an optimizer that no limit holds for.
     """
 
     settings: OptimizerConfig
     tasks: int
     minibatch: int
     budget: int | None
+    others: int = 0
 
     @property
     def _analysts(self) -> int:
@@ -63,7 +78,7 @@ class MostTrials:
     @property
     def _kept(self) -> int:
         """Edits kept in all rounds."""
-        return self.budget or self._analysts * self._each * self.settings.rounds
+        return self.budget or (self._analysts * self._each + self.others) * self.settings.rounds
 
     @property
     def texts(self) -> int:
@@ -71,13 +86,20 @@ class MostTrials:
         if self.settings.verify == "off" and self.settings.rounds == 1:
             return 1
         checked = 1 + 3 * self._kept if self.settings.check_passing else 0
-        return self.settings.rounds * (2 * self._analysts * self._each + 2) + checked + 1
+        proposed = self._analysts * self._each + self.others
+        return self.settings.rounds * (2 * proposed + 2) + checked + 1
+
+    def of_any(self, solvable: Sequence[int]) -> tuple[float, float]:
+        """Most attempts at failed and at solved tasks, if so many of the step may be solved."""
+        failed = max(self.on_failed(self.tasks - n) for n in solvable)
+        return failed, max(self.on_solved(n) for n in solvable)
 
     def on_failed(self, failed: float) -> float:
         """Attempts at failed tasks, in all rounds.
 
-        Each edit is tried alone. The others are searched for all together, which credits a task to
-        one edit, and tried again on those. One edit may be searched for by itself.
+        Each edit is tried alone, or searched for with the others that name many tasks. Those that
+        fail alone are searched for all together, which credits a task to one edit, and tried again
+        on those. So there are two searches, of which each halves its edits for every task.
         """
         rounds = self.settings.rounds
         made = failed * (rounds - 1)
@@ -85,9 +107,9 @@ class MostTrials:
             made += failed * rounds
         elif self.settings.verify == "edits":
             analysts = min(self._analysts, failed / self.minibatch + 1)
-            alone = analysts * self._each * min(self.settings.verify_tasks, self.minibatch)
-            halvings = math.ceil(math.log2(max(1.0, analysts * self._each)))
-            made += rounds * (alone + failed * (3 + halvings))
+            edits = analysts * self._each + (self.others if failed else 0)
+            alone = edits * min(self.settings.verify_tasks, self.minibatch)
+            made += rounds * (alone + failed * (3 + _halvings(edits)))
         return made
 
     def on_solved(self, solved: float) -> float:
@@ -97,3 +119,10 @@ class MostTrials:
         alone and with neither it nor another one.
         """
         return solved * (1 + 2 * self._kept) if self.settings.check_passing else 0.0
+
+
+def _halvings(edits: float) -> int:
+    """Most halvings of two searches for so many edits together, of which one may have none."""
+    whole = math.ceil(edits)
+    one, two = (math.ceil(math.log2(max(1, n))) for n in (whole, math.ceil(whole / 2)))
+    return max(one, 2 * two)

@@ -249,6 +249,9 @@ def test_a_plan_like_a_verified_training_is_within_ten_percent(case: tuple[str, 
         assert plan["tokens"]["low"] <= true.tokens <= plan["tokens"]["high"]
     assert like["likely_calls"] is None
     assert untold["likely_calls"]["low"] < untold["likely_calls"]["high"]
+    assert like["calls_if_none_solved"] is None
+    assert untold["calls"]["point"] < untold["calls_if_none_solved"]
+    assert untold["calls_if_none_solved"] <= untold["likely_calls"]["high"]
 
 
 def test_a_verified_training_that_ends_early_is_planned_to_its_end() -> None:

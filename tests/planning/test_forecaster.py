@@ -200,19 +200,47 @@ VERIFIED = (
 )
 
 
-def verified(*settings: str, epochs: int = 3, **known: float) -> Forecast:
+def verified(
+    *settings: str, epochs: int = 3, asks: bool = True, learns: bool = True, **known: float
+) -> Forecast:
     """A forecast of verified edits, of 3 steps of 4 tasks in each epoch."""
     config = Toy(("evaluation.early_reject=false", *VERIFIED, *settings)).config()
     plan = TrainPlan(epochs, 12, 4, 1, 42, LearningRate(4, 2))
     assumed = replace(Assumptions(0.5), **known)
-    return Forecaster(config, plan, SIZES, asks=True, assumed=assumed).forecast()
+    return Forecaster(config, plan, SIZES, asks, assumed, learns=learns).forecast()
+
+
+def test_a_share_of_all_steps_does_not_grow() -> None:
+    rollouts = [step.attempts["rollout"].point for step in verified(learns=False).steps]
+    second = 4 * (1 - 0.75 * 0.5)
+    third = 4 * (1 - 0.75 * (0.375 + 0.625 * 0.5))
+    assert rollouts == pytest.approx([4.0] * 3 + [second] * 3 + [third] * 3)
+
+
+def test_a_skill_that_solves_nothing_at_first_learns() -> None:
+    learning, steady = (verified(accuracy=0.0, learns=learns).steps for learns in (True, False))
+    assert learning[0] == steady[0]
+    assert learning[3].attempts["verify"].point < steady[3].attempts["verify"].point
+    # What it solves later on is not known, whatever it solved at first.
+    solving = verified("optimizer.check_passing=true", accuracy=0.0).steps
+    assert solving[0].attempts["check"].high == 0 < solving[3].attempts["check"].high
+
+
+def test_an_optimizer_without_a_model_tries_more_edits_for_as_many_failed_tasks() -> None:
+    wide = ("gradient.minibatch_size=8", "optimizer.reflect_rounds=1")
+    model, rules = (verified(*wide, asks=asks, accuracy=0.0).steps[0] for asks in (True, False))
+    assert rules.attempts["verify"].point > model.attempts["verify"].point
+    assert rules.attempts["verify"].high > model.attempts["verify"].high
+    assert not rules.calls
 
 
 def test_tasks_solved_before_are_left_out_but_for_a_share() -> None:
     rollouts = [step.attempts["rollout"] for step in verified().steps]
-    # Half of the tasks are solved in each epoch; three quarters of those are left out.
+    # Half of the tasks are solved in the first epoch; three quarters of those are left out. In the
+    # second a quarter of them, and of the others what the edits solve.
     second = 4 * (1 - 0.75 * 0.5)
-    third = 4 * (1 - 0.75 * (0.375 + 0.625 * 0.5))
+    learned = (0.125 + 0.5 * 0.3 * 0.9) / 0.625
+    third = 4 * (1 - 0.75 * (0.375 + 0.625 * learned))
     expected = [4.0] * 3 + [second] * 3 + [third] * 3
     assert [each.point for each in rollouts] == pytest.approx(expected)
     assert {each.high for each in rollouts} == {4}
