@@ -92,7 +92,7 @@ def gate_report(
         read_subject(label, folder, tasks=illustrated and len(folders) == 1)
         for label, folder in zip(labels, folders, strict=True)
     ]
-    apart = contrast(labels, folders) if len(reported) > 1 else SAME
+    apart = contrast(reported, folders) if len(reported) > 1 else SAME
     if form == Format.json:
         put(out, json_line(report_document(reported, apart)))
         return

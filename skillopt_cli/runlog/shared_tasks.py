@@ -11,6 +11,7 @@ from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.task import Split
 from skillopt_cli.runlog.manifest_diff import MEASURED
+from skillopt_cli.runlog.text.format import one_line
 
 _CUT = (
     *("env.split_mode", "env.split_ratio", "env.split_seed", "env.limit"),
@@ -51,7 +52,9 @@ class SharedTasks:
         return f"Compared on the {tasks} that {all_of} have (of {sizes})."
 
 
-def shared_tasks(manifests: Mapping[str, Mapping[str, Any]]) -> dict[Split, SharedTasks]:
+def shared_tasks(
+    manifests: Mapping[str, Mapping[str, Any]], data: Mapping[str, str]
+) -> dict[Split, SharedTasks]:
     """The tasks that runs have in common, of each split whose scores a comparison shows.
 
     A task counts by its id and the digest of its content, and within one split only: what one run
@@ -59,9 +62,11 @@ def shared_tasks(manifests: Mapping[str, Mapping[str, Any]]) -> dict[Split, Shar
 
     Args:
         manifests: by label of the run, two or more.
+        data: by label, where the tasks of a run come from, as `RunStarted` has it.
 
     Raises:
-        UsageError: they have no such task in common.
+        UsageError: they have no such task in common; the hint has the settings that differ, and
+            where the tasks come from.
     """
     found = {split: _shared(split, list(manifests.values())) for split in MEASURED}
     if any(sum(one.sizes) for one in found.values()) and not any(o.tasks for o in found.values()):
@@ -69,7 +74,7 @@ def shared_tasks(manifests: Mapping[str, Mapping[str, Any]]) -> dict[Split, Shar
         raise UsageError(
             f"the runs {', '.join(most)} and {last} have no selection task and no test task in"
             " common",
-            f"{_reason(manifests)}; compare runs on the same data, cut alike",
+            f"{_reason(manifests, data)}; compare runs on the same data, cut alike",
         )
     return found
 
@@ -80,17 +85,22 @@ def _shared(split: Split, manifests: list[Mapping[str, Any]]) -> SharedTasks:
     return SharedTasks(split, frozenset(task for task, _ in common), tuple(map(len, sets)))
 
 
-def _reason(manifests: Mapping[str, Mapping[str, Any]]) -> str:
-    """The settings of the splits that differ, with the value of each run."""
+def _reason(manifests: Mapping[str, Mapping[str, Any]], data: Mapping[str, str]) -> str:
+    """The settings of the splits that differ and the files, with what each run has."""
+    sources = {label: one_line(data.get(label, "")) for label in manifests}
+    origin = "; ".join(f"{label} has {words}" for label, words in sources.items() if words)
+    other = len({*sources.values()}) > 1
     configs = {label: manifest["config"] for label, manifest in manifests.items()}
     apart = [key for key in _CUT if len({json.dumps(c.get(key)) for c in configs.values()}) > 1]
+    if not apart and other:
+        return f"their task files differ: {origin}"
     if not apart:
         return "their splits have the same settings, so a task file is another one or has changed"
     words = (
         f"`{key}` ({', '.join(f'{label}: {_value(c.get(key))}' for label, c in configs.items())})"
         for key in apart
     )
-    return f"they differ in {', '.join(words)}"
+    return f"they differ in {', '.join(words)}{f'; {origin}' if other else ''}"
 
 
 def _value(value: object) -> str:

@@ -104,7 +104,7 @@ class Contrast:
 SAME = Contrast()
 
 
-def contrast(labels: Sequence[str], folders: Sequence[Path]) -> Contrast:
+def contrast(reported: Sequence[Subject], folders: Sequence[Path]) -> Contrast:
     """In what runs differ.
 
     Raises:
@@ -118,10 +118,11 @@ def contrast(labels: Sequence[str], folders: Sequence[Path]) -> Contrast:
                 f"name one of them: {listed}",
             )
     manifests: dict[str, Mapping[str, Any]] = {
-        label: read_manifest(folder / MANIFEST)
-        for label, folder in zip(labels, folders, strict=True)
+        one.label: read_manifest(folder / MANIFEST)
+        for one, folder in zip(reported, folders, strict=True)
     }
-    shared = {split: one for split, one in shared_tasks(manifests).items() if not one.same}
+    data = {one.label: run.data for one in reported if (run := one.view.run)}
+    shared = {split: one for split, one in shared_tasks(manifests, data).items() if not one.same}
     found = differences(list(manifests.values()))
     defaults = dict(flatten(RunConfig().model_dump(mode="json")))
     defaults |= {f"model.{role}.backend": DEFAULT_BACKEND for role in ROLES}

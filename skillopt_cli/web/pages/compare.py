@@ -51,7 +51,7 @@ def page(context: WebContext, request: Request) -> Page | Response:
         Subject(label, one.view, ledger) for label, one in zip(labels, snapshots, strict=True)
     ]
     # Without the first heading: the page has its own.
-    apart = contrast(labels, folders)
+    apart = contrast(reported, folders)
     _, *blocks = side_by_side(reported, apart)
     trained = [
         (label, one.view)
