@@ -172,14 +172,17 @@ def _tried_at(
     texts: TaskTexts,
 ) -> Iterator[AttemptLink]:
     """The attempts at some tasks of a trial; those without numbers as scores are left out."""
-    known = texts.read((folder, task) for folder in folders for task in tasks)
+    found = dict[str, AttemptLink]()
     what = f"step {step.number}, trial of: {edit_words(trial.edit)}"
-    for task in tasks:
-        for folder in folders:
+    for folder in folders:
+        left = [task for task in tasks if task not in found]
+        # Later folders are read only for what the earlier ones lack: a step may have many.
+        known = texts.read((folder, task) for task in left)
+        for task in left:
             hard, soft = known.get((folder, task), NO_TEXTS).scores
             if isinstance(hard, float | int) and isinstance(soft, float | int):
-                yield AttemptLink(what, folder, Outcome(task, hard, soft))
-                break
+                found[task] = AttemptLink(what, folder, Outcome(task, hard, soft))
+    return (found[task] for task in tasks if task in found)
 
 
 def _read(context: WebContext, name: RunName, place: str, task: str) -> dict[str, Any]:
