@@ -8,6 +8,7 @@ from typing import assert_never
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.copies import changed
+from skillopt_cli.core.errors import Interrupted
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.core.ledger import Ledger
 from skillopt_cli.runlog.event_groups import (
@@ -89,7 +90,9 @@ def _run(view: RunView, event: RunFact) -> RunView:
             return changed(view, dropped=(*view.dropped, event))
         case ev.RunFinished() | ev.RunFailed():
             steering = view.steering.after(event)
-            return changed(view, ending=event, stages=(), steering=steering)
+            failed = isinstance(event, ev.RunFailed) and event.exit_code != Interrupted.exit_code
+            failures = view.failures + failed
+            return changed(view, ending=event, stages=(), steering=steering, failures=failures)
     assert_never(event)
 
 

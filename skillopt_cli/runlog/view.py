@@ -76,6 +76,7 @@ class RunView:
         broken: attempts without a score, by stage and reason.
         degraded: weaker paths taken, by step (0 before the first, `TESTING` in tests) and place.
         degraded_reasons: the latest reason of each place.
+        failures: how many processes of the run failed; those that a person stopped are not counted.
         time: of the latest fact, in Unix seconds.
         drift: changed conditions under which the run was continued.
         drifted: whether some changed since the last checkpoint.
@@ -124,6 +125,7 @@ class RunView:
     dropped: tuple[SubscriberDropped, ...] = ()
     deserted: bool = False
     ending: RunFinished | RunFailed | None = None
+    failures: int = 0
     time: float = 0.0
     worked: Worked = field(default_factory=Worked)
     steering: Steering = field(default_factory=Steering)

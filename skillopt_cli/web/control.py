@@ -20,8 +20,8 @@ from skillopt_cli.control import commands
 from skillopt_cli.control.commands import LONGEST, Command, ControlReply
 from skillopt_cli.control.server import send
 from skillopt_cli.core.errors import ConfigError, NotRunning, SkillOptError, UsageError
-from skillopt_cli.core.events import RunFailed
 from skillopt_cli.runlog.text.control import attempt_words, place_words, status_document
+from skillopt_cli.runlog.text.format import state_words
 from skillopt_cli.store.layout import CONFIG
 from skillopt_cli.web.context import (
     NO_MESSAGE,
@@ -32,7 +32,7 @@ from skillopt_cli.web.context import (
     whole_number,
 )
 from skillopt_cli.web.launcher import launch, refuse_programs
-from skillopt_cli.web.pages.run_page import UNREAD, run_page, status_sentence
+from skillopt_cli.web.pages.run_page import UNREAD, ended, run_page, status_sentence
 from skillopt_cli.web.paths import RunName
 from skillopt_cli.web.submitted_form import STALE_FORM, SubmittedForm
 
@@ -148,7 +148,7 @@ def _page(
         settable=live_settings(),
         longest=LONGEST,
         attempts=attempt_words(found) if (found := document["attempts"]) else "",
-        failed=view.ending if isinstance(view.ending, RunFailed) else None,
+        ended=ended(view),
         message="" if _outdated(message.command, document) else message.text,
         form=form,
         error=error,
@@ -168,14 +168,17 @@ def _status(folder: Path) -> tuple[ControlReply | None, NotRunning | None]:
 def _outdated(command: Command | None, now: dict[str, Any]) -> bool:
     """Whether the confirmation of a command no longer holds.
 
-    The run ended without one, or the pause that was planned has begun or is cancelled.
+    The run ended, or the pause that was planned has begun or is cancelled.
     """
-    ended = now["status"] not in ("running", "interrupted")
-    return ended or (command == commands.Pause("edits") and not now["pause_planned"])
+    # A run that is resumed is the interrupted one until its new process begins.
+    gone = now["status"] == "interrupted" and now["pid"] is None and command is not None
+    over = gone or now["status"] not in ("running", "interrupted")
+    return over or (command == commands.Pause("edits") and not now["pause_planned"])
 
 
 def _sentence(now: dict[str, Any]) -> str:
     planned = "; it will pause when the next edits are chosen" if now["pause_planned"] else ""
     ending = "; it is stopping" if now["stopping"] else ""
-    sentence = status_sentence(now["status"], now["paused"], place_words(now), now["stages"])
+    state = state_words(now["status"], now["paused"], now["exit_code"])
+    sentence = status_sentence(state, place_words(now), now["stages"])
     return sentence + planned + ending

@@ -48,7 +48,7 @@ def test_how_far_a_training_came_and_its_best_skill_so_far(
     facts: list[ev.RunEvent], words: str, killed: bool
 ) -> None:
     view = replace(seen(*facts), deserted=True) if killed else seen(*facts, STOPPED)
-    assert unfinished_words(view) == f"Interrupted {words}"
+    assert unfinished_words(view) == f"{'Interrupted' if killed else 'Stopped'} {words}"
     assert resume_command(view, "outputs/my run") == "skillopt resume 'outputs/my run'"
 
 
@@ -70,7 +70,7 @@ def test_a_cap_that_was_reached_is_to_be_raised() -> None:
 def test_an_evaluation_without_a_plan_cannot_be_resumed() -> None:
     view = seen(begun(total_steps=0), replace(STOPPED, resumable=False))
     assert (unfinished_words(view), resume_command(view, "a")) == (
-        "Interrupted before its end.",
+        "Stopped before its end.",
         "",
     )
     killed = replace(seen(begun(total_steps=0)), deserted=True)

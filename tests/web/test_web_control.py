@@ -30,7 +30,7 @@ from skillopt_cli.control.commands import (
     Stop,
     Veto,
 )
-from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.errors import NotRunning, UsageError
 from skillopt_cli.core.events import RunFailed
 from skillopt_cli.web import control as steering
 from skillopt_cli.web.security import Access
@@ -412,4 +412,30 @@ def test_a_confirmation_goes_when_the_run_ends_by_itself(
     stated = r"the run is resumed \(at \d\d:\d\d:\d\d\)"
     assert re.fullmatch(stated if stays else "", text_of(told))
     why = "Cause: the key was refused. Hint: check it"
-    assert (why in text_of(page)) == isinstance(ending, int)
+    assert (why in text_of(page)) == (ending in (4, 5))
+    assert ("Stopped by the user at" in text_of(page)) == (ending == 130)
+
+
+def test_the_confirmation_of_a_stop_goes_once_the_run_has_stopped(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = Path(shutil.copytree(trained, tmp_path / "outputs"))
+    log = root / "searchqa/a/events.jsonl"
+    *before, last = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(before))
+    replies = [replace(ANSWER, said="stopping: 3 calls in flight may finish"), ANSWER]
+
+    async def send(folder: Path, command: Command) -> ControlReply:
+        if not replies:
+            raise NotRunning("no process is at work on it", "resume it")
+        return replies.pop(0)
+
+    monkeypatch.setattr(steering, "send", send)
+    with client(root) as asking:
+        address = tell(asking, "a", "stop").headers["location"]
+        assert "3 calls in flight may finish" in text_of(parsed(asking.get(address).text))
+        stopped = RunFailed("Interrupted", "stopped by the user", "", 130, True)
+        end = json.dumps(json.loads(last) | {"event": asdict(stopped)}) + "\n"
+        log.write_text("".join([*before, end]))
+        page = text_of(parsed(asking.get(address).text))
+    assert "may finish" not in page and "No process is at work on it." in page

@@ -27,6 +27,7 @@ from skillopt_cli.runlog.text.remaining import run_left
 from skillopt_cli.store.codec import dump_fact
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.ui.progress import progress
+from skillopt_cli.web.context import moment
 
 RUN = "/runs/searchqa/broken off"
 ENDINGS = {
@@ -35,7 +36,7 @@ ENDINGS = {
     "budget": ev.RunFailed("BudgetExhausted", "all is used", "raise it", 5, True, "max_usd"),
     "killed": None,
 }
-TITLES = {"budget": "Budget exhausted", "failed": "Failed"}
+TITLES = {"budget": "Budget exhausted", "failed": "Failed", "interrupted": "Stopped"}
 
 
 def outputs_with(tmp_path: Path, facts: list[ev.RunEvent]) -> Path:
@@ -69,8 +70,42 @@ def test_the_state_and_the_way_on_come_before_everything_else(tmp_path: Path, en
     for shown in (page, steer):
         assert ("Resume the run" in shown) == (ending != "budget")
     assert "Verdict" not in page and "progress" not in page
-    if fact:
-        assert f"Cause: {fact.message}." in page and f"{fact.error}:" not in page
+    if isinstance(fact, ev.RunFailed):
+        ended = moment(stamp(facts)[-1].time)
+        how = "Failed" if ending == "failed" else "Ended"
+        stopped = f"<p>Stopped by the user at {ended}.</p>"
+        why = f'<p class="error">{how} at {ended}. Cause: {fact.message}.'
+        for shown in (page, steer):
+            assert (stopped if ending == "interrupted" else why) in shown
+            assert f"{fact.error}:" not in shown
+
+
+@pytest.mark.parametrize("again", ["failed", "interrupted"])
+def test_a_run_that_was_resumed_states_that_it_failed_again(tmp_path: Path, again: str) -> None:
+    failed, last = ENDINGS["failed"], ENDINGS[again]
+    assert failed and last
+    facts = [*opening(), *accepted_step(1), failed, begun(done=1), last]
+    with client(outputs_with(tmp_path, facts)) as asking:
+        for tab in ("", "/steer"):
+            page = asking.get(f"{RUN}{tab}").text
+            when = moment(stamp(facts)[-1].time)
+            words = f"Failed again, after it was resumed, at {when}. Cause: the key was refused."
+            assert (words in page) == (again == "failed")
+            assert ("Stopped by the user" in page) == (again == "interrupted")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_only_a_run_that_a_person_stopped_is_called_so(tmp_path: Path, ending: str) -> None:
+    fact = ENDINGS[ending]
+    facts = [*opening(), *accepted_step(1), *([fact] if fact else [])]
+    with client(outputs_with(tmp_path, facts)) as asking:
+        row = next(r for r in parsed(asking.get("/").text).iter("tr") if "broken off" in text_of(r))
+        steer = asking.get(f"{RUN}/steer").text
+        found = asking.get("/", params={"status": "stopped"}).text
+    stopped = ending == "interrupted"
+    assert ("stopped" in text_of(row)) == stopped == ("stopped, 1 of 3 steps" in steer)
+    assert ("interrupted" in text_of(row)) == (ending == "killed")
+    assert (f'href="/{RUN[1:].replace(" ", "%20")}"' in found) == stopped
 
 
 @pytest.mark.parametrize("ending", [*ENDINGS, "running"])
@@ -201,7 +236,7 @@ def test_an_evaluation_that_cannot_be_resumed_has_no_way_on(tmp_path: Path) -> N
     fact = replace(ENDINGS["interrupted"] or ev.RunFailed("", "", "", 1, True), resumable=False)
     with client(outputs_with(tmp_path, [begun(total_steps=0), fact])) as asking:
         page = asking.get(RUN).text
-        assert "Interrupted before its end." in page
+        assert "Stopped before its end." in page
         assert "skillopt resume" not in page and "Resume the run" not in page
         assert "Resume the run" not in asking.get(f"{RUN}/steer").text
 

@@ -67,6 +67,7 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
         "schema": SUMMARY_SCHEMA,
         "run_id": view.run.run_id if view.run else None,
         "status": state,
+        "exit_code": view.ending.exit_code if view.ending else None,
         "pid": live.pid if live else None,
         "step": view.done if step is None else step.number,
         "planned_steps": view.total_steps,
@@ -129,7 +130,8 @@ def status_lines(document: dict[str, Any]) -> tuple[str, ...]:
     paused, place = document["paused"], place_words(document)
     stages = plain_words(f", {' and '.join(document['stages'])}") if document["stages"] else ""
     flight = document["in_flight"]
-    lines = [f"{document['run_id']}: {state_words(document['status'], paused)}{place}{stages}"]
+    state = state_words(document["status"], paused, document["exit_code"])
+    lines = [f"{document['run_id']}: {state}{place}{stages}"]
     if document["stopping"] and flight is not None:
         lines.append("stopping")
     if document["pause_planned"]:

@@ -18,6 +18,7 @@ from skillopt_cli.runlog.text.format import (
     result_name,
     score,
     shorten,
+    state_words,
 )
 from skillopt_cli.runlog.text.limits import cap_words
 from skillopt_cli.runlog.text.spend import money_words, role_words
@@ -57,8 +58,8 @@ def _broken_off(view: RunView, event: RunFailed) -> str:
 
 
 def status_words(view: RunView) -> str:
-    """The status of `summary.json`, in full for a budget."""
-    word = plain_words(status(view))
+    """The status of a run in words, in full for a budget."""
+    word = state_words(status(view), None, view.ending.exit_code if view.ending else None)
     if word != "budget" or not view.total_steps:
         return word
     return f"budget exhausted after {count(view.done, 'step')} of {view.total_steps}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from skillopt_cli.core.errors import Interrupted
 from skillopt_cli.core.formatting import count as count
 
 UNKNOWN = "unknown"
@@ -32,9 +33,14 @@ def plain_words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def state_words(status: str, paused: str | None) -> str:
-    """A run's status; of one that is paused instead that, and what the pause waits for."""
+def state_words(status: str, paused: str | None, exit_code: int | None = None) -> str:
+    """A run's status; of one that is paused instead that, and what the pause waits for.
+
+    A run that the user stopped is "stopped"; "interrupted" is one whose process is gone.
+    """
     held = {"now": "paused", "edits": "paused with its edits chosen"}
+    if status == "interrupted" and exit_code == Interrupted.exit_code:
+        return "stopped"
     return held[paused] if paused else plain_words(status)
 
 

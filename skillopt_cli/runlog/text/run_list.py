@@ -21,6 +21,7 @@ _SHOWN = (
     "run_id",
     "benchmark",
     "status",
+    "exit_code",
     "target",
     "optimizer",
     "total_steps",
@@ -132,7 +133,7 @@ def _empty(folder: Path) -> Row:
 
 def status_cell(row: Row) -> str:
     """The status of a run; of one that is paused what the pause waits for."""
-    return state_words(row["status"], row["paused"])
+    return state_words(row["status"], row["paused"], row["exit_code"])
 
 
 def steps_cell(row: Row) -> str:

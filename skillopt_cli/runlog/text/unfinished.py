@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping
 
 from skillopt_cli.core.caps import cap_flag
+from skillopt_cli.core.errors import Interrupted
 from skillopt_cli.core.events import RunFailed, RunFinished
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.summary import Status, status
@@ -24,10 +25,10 @@ _TITLES: Mapping[Status, str] = {
 def unfinished_words(view: RunView) -> str:
     """Where a run broke off, and its best skill so far; empty while it works and once it finished.
 
-    `Interrupted after step 3 of 8. Best skill so far: step 2, val score 0.80 (n=20); the seed has
+    `Stopped after step 3 of 8. Best skill so far: step 2, val score 0.80 (n=20); the seed has
     0.65.`
     """
-    title = _TITLES.get(status(view), "")
+    title = _title(view)
     if not title or not view.total_steps:
         return title and f"{title} before its end."
     place = f"after step {view.done}" if view.done else "before the end of step 1"
@@ -42,7 +43,7 @@ def partial_words(view: RunView, what: str = "its figures are those") -> str:
     """
     if view.run is None or isinstance(view.ending, RunFinished):
         return ""
-    state = _TITLES.get(status(view), "running").lower()
+    state = (_title(view) or "running").lower()
     planned = view.total_steps
     steps = f", with {view.done} of {count(planned, 'step')} recorded" if planned else ""
     name = one_line(view.run.run_id)
@@ -79,6 +80,16 @@ def resume_command(view: RunView, run: str) -> str:
 def capped(view: RunView) -> str:
     """The cap of `run` that ended the run, which must be higher before it goes on; else empty."""
     return view.ending.reached if isinstance(view.ending, RunFailed) else ""
+
+
+def _title(view: RunView) -> str:
+    """The state of a run that broke off; empty for any other."""
+    return "Stopped" if stopped_by_user(view) else _TITLES.get(status(view), "")
+
+
+def stopped_by_user(view: RunView) -> bool:
+    """Whether a person ended the last process of the run before its plan."""
+    return isinstance(view.ending, RunFailed) and view.ending.exit_code == Interrupted.exit_code
 
 
 def _best_words(view: RunView) -> str:

@@ -27,7 +27,8 @@ from skillopt_cli.web.run_notes import read_notes
 def _state(row: Row) -> str:
     """The status of a run; "paused" where it is, whatever that pause waits for."""
     status: str = row["status"]
-    return "paused" if row["paused"] else status
+    shown = status_cell(row)
+    return "paused" if row["paused"] else shown if shown == "stopped" else status
 
 
 FILTERS: Mapping[str, Callable[[Row], Sequence[str]]] = {

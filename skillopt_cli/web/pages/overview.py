@@ -28,7 +28,7 @@ from skillopt_cli.runlog.text.ending import (
     status_words,
     trouble_words,
 )
-from skillopt_cli.runlog.text.format import duration, plain_words, result_name
+from skillopt_cli.runlog.text.format import duration, plain_words, result_name, state_words
 from skillopt_cli.runlog.text.header import simulated_note
 from skillopt_cli.runlog.text.limits import cap_words, pace_place, slowed, speed_words
 from skillopt_cli.runlog.text.remaining import run_left
@@ -45,7 +45,7 @@ from skillopt_cli.store.layout import EVALUATION
 from skillopt_cli.web.chart_options import score_chart
 from skillopt_cli.web.context import Page, WebContext, run_name
 from skillopt_cli.web.listing import part_of
-from skillopt_cli.web.pages.run_page import UNREAD, run_page, status_sentence
+from skillopt_cli.web.pages.run_page import UNREAD, ended, run_page, status_sentence
 from skillopt_cli.web.pages.settings import setting_rows, stored_settings
 from skillopt_cli.web.paths import NotFound, RunName
 from skillopt_cli.web.run_notes import LONGEST_NOTE, RunNotes, read_notes
@@ -92,6 +92,7 @@ def overview(
         unfinished=unfinished,
         command=resume_command(view, str(snapshot.folder.absolute())) if snapshot.whole else "",
         resumable=snapshot.resumable,
+        ended=ended(view),
         metric=metric_label(view),
         summary=snapshot.summary,
         steps=[step_document(step) for step in steps.rows],
@@ -184,7 +185,9 @@ def _sentence(snapshot: RunSnapshot) -> str:
         return "There is no data about this run yet."
     place = f", {view.done} of {view.total_steps} steps recorded" if view.total_steps else ""
     stages = () if view.deserted else [stage.stage for stage in view.stages]
-    return status_sentence(status_words(view), view.steering_now.paused, place, stages)
+    paused = view.steering_now.paused
+    state = state_words("", paused) if paused else status_words(view)
+    return status_sentence(state, place, stages)
 
 
 def _stages(view: RunView) -> Iterator[dict[str, Any]]:

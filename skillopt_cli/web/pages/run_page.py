@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlencode
 
-from skillopt_cli.core.events import RunFinished
-from skillopt_cli.core.events.control import PausePoint
-from skillopt_cli.runlog.text.format import plain_words, state_words
+from skillopt_cli.core.events import RunFailed, RunFinished
+from skillopt_cli.runlog.summary import status
+from skillopt_cli.runlog.text.exit_error import exit_error
+from skillopt_cli.runlog.text.format import plain_words
 from skillopt_cli.runlog.text.header import skill_words
+from skillopt_cli.runlog.text.unfinished import stopped_by_user
+from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import EVAL_PLAN
 from skillopt_cli.sweeps.trials import HOME, RESULT, sweep_of
 from skillopt_cli.web.context import Page
@@ -79,10 +82,25 @@ def _sweep(snapshot: RunSnapshot) -> dict[str, str] | None:
     return {"name": name, "url": sweep_url(name)}
 
 
-def status_sentence(
-    status: str, paused: PausePoint | None, place: str, stages: Iterable[str]
-) -> str:
+def ended(view: RunView) -> dict[str, Any] | None:
+    """When, how and why a run ended, where that was early or with an error; else None."""
+    end = view.ending
+    why = end if isinstance(end, RunFailed) else exit_error(end.exit_code) if end else None
+    if why is None:
+        return None
+    how = "Failed" if status(view) == "failed" else "Ended"
+    again = " again, after it was resumed," if view.failures > 1 else ""
+    return {
+        "by_user": stopped_by_user(view),
+        "how": f"{how}{again}",
+        "time": view.time,
+        "message": why.message,
+        "hint": why.hint,
+    }
+
+
+def status_sentence(state: str, place: str, stages: Iterable[str]) -> str:
     """The state of a run in a sentence, for screen readers."""
     running = " and ".join(dict.fromkeys(map(plain_words, stages)))
     at_work = f", at work on {running}" if running else ""
-    return f"{state_words(status, paused)}{place}{at_work}"
+    return f"{state}{place}{at_work}"
