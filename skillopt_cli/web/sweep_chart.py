@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skillopt_cli.core.formatting import count
+from skillopt_cli.core.gate import EPSILON
 from skillopt_cli.runlog.text.format import one_line, score
 from skillopt_cli.web.chart_options import Chart, Option, tooltip
 
@@ -69,11 +70,18 @@ def parallel_chart(combinations: Sequence[Mapping[str, Any]]) -> Chart | None:
         },
         "series": [{"type": "parallel", "lineStyle": {"width": 3, "opacity": 0.8}, "data": lines}],
     }
-    best = max(scored, key=lambda one: float(one["best_gate_score"]))
-    words = (
-        f"Parallel view of {count(len(scored), 'combination')}; best by selection: {_words(best)}"
-    )
+    words = f"Parallel view of {count(len(scored), 'combination')}; {_best_words(scored)}"
     return Chart(words, json.dumps(option))
+
+
+def _best_words(scored: Sequence[Mapping[str, Any]]) -> str:
+    """The combinations with the highest selection score; that it is the same where all have it."""
+    highest = max(float(one["best_gate_score"]) for one in scored)
+    best = [one for one in scored if one["best_gate_score"] >= highest - EPSILON]
+    if len(best) == len(scored):
+        return f"all have the same selection score, {score(highest)}"
+    equal = "best by selection, with equal scores" if len(best) > 1 else "best by selection"
+    return f"{equal}: {'; '.join(map(_words, best))}"
 
 
 _SCORES: Option = {"type": "value", "min": 0}

@@ -508,7 +508,16 @@ def test_runs_stand_side_by_side(trained: Path) -> None:
         assert "optimizer.learning_rate" in page
         assert "The test split was looked at" in page
         for query in ("", "?run=searchqa/a", "?run=searchqa/a&run=searchqa/a"):
-            assert asking.get(f"/compare{query}").status_code == 422
+            answer = asking.get(f"/compare{query}")
+            assert answer.status_code == 422
+            # Said at the list, which keeps what was ticked.
+            found = parsed(answer.text)
+            n = "0 runs" if not query else "1 run"
+            why = next(text_of(p) for p in found.iter("p") if p.get("id") == "compare-error")
+            assert why == f"{n} ticked: tick two to 8 runs to compare them."
+            boxes = [e for e in found.iter("input") if e.get("name") == "run"]
+            ticked = [e.get("value") for e in boxes if e.get("checked") is not None]
+            assert ticked == (["searchqa/a"] if query else [])
         assert asking.get("/compare?run=searchqa/a&run=searchqa/zzz").status_code == 404
         assert asking.get("/compare?run=a&run=b").status_code == 404
 

@@ -97,6 +97,7 @@ def test_a_run_has_a_note_and_tags(web: TestClient, outputs: Path) -> None:
         "tags": ["baseline", "rate:2"],
     }
     page = web.get(RUN).text
+    assert "Tags, separated by spaces or commas" in page
     assert "<script>alert" not in page
     assert [text_of(one) for one in parsed(page).iter("p") if one.get("class") == "note"] == [
         "First line.",

@@ -16,6 +16,8 @@ from dom import parsed, text_of
 from test_web_pages import agrees, charts, numbers
 from web_rig import Tab, client, served
 
+from skillopt_cli.web.sweep_chart import parallel_chart
+
 GRID = """
 benchmark: searchqa
 grid:
@@ -82,6 +84,27 @@ def test_the_page_of_a_sweep_has_the_numbers_of_its_file(swept: Path) -> None:
             round(selection, 6),
             round(test, 6),
         ]
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        ((0.5, 0.5, 0.5), "all have the same selection score, 0.50"),
+        (
+            (0.5, 0.25, 0.1 + 0.4),
+            "best by selection, with equal scores: rate 0: selection 0.50; rate 2: selection 0.50",
+        ),
+        ((0.5, 0.25, 0.75), "best by selection: rate 2: selection 0.75"),
+    ],
+)
+def test_equal_combinations_of_a_sweep_are_called_equal(
+    scores: tuple[float, ...], words: str
+) -> None:
+    chart = parallel_chart([
+        {"settings": {"optimizer.rate": rate}, "best_gate_score": score, "test": None}
+        for rate, score in enumerate(scores)
+    ])
+    assert chart is not None and chart.words == f"Parallel view of 3 combinations; {words}"
 
 
 @pytest.mark.slow

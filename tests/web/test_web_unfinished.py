@@ -11,12 +11,22 @@ from pathlib import Path
 
 import pytest
 from dom import parsed, text_of
-from facts import accepted_step, attempts, begun, opening, proposing, rejected_step, stamp
+from facts import (
+    accepted_step,
+    attempts,
+    barren_run,
+    begun,
+    opening,
+    proposing,
+    rejected_step,
+    stamp,
+)
 from rich.console import Console
 from web_rig import client
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit
+from skillopt_cli.core.run_verdict import RunVerdict
 from skillopt_cli.reports.page import as_markdown
 from skillopt_cli.reports.run.run_report import run_report
 from skillopt_cli.reports.run.subject import Subject
@@ -78,6 +88,17 @@ def test_the_state_and_the_way_on_come_before_everything_else(tmp_path: Path, en
         for shown in (page, steer):
             assert (stopped if ending == "interrupted" else why) in shown
             assert f"{fact.error}:" not in shown
+
+
+def test_a_run_that_accepted_nothing_is_called_unchanged(tmp_path: Path) -> None:
+    *steps, end = barren_run()
+    same = RunVerdict("unproven", "test", "hard", None, None, 0, 20, identical=True)
+    tests = [ev.TestMeasured(label, "a", 0.65, 0.65, 20, 20) for label in ("seed", "best")]
+    with client(outputs_with(tmp_path, [*steps, *tests, ev.VerdictReached(same), end])) as asking:
+        cards = next(e for e in parsed(asking.get(RUN).text).iter() if e.get("id") == "part-cards")
+    assert "Unchanged: no edit was accepted" in text_of(cards)
+    assert "Not proven better" not in text_of(cards) and "→" not in text_of(cards)
+    assert text_of(cards).count("the seed, unchanged") == 2
 
 
 @pytest.mark.parametrize("again", ["failed", "interrupted"])

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.task import Split
 from skillopt_cli.reports.run.comparison import side_by_side
@@ -21,6 +20,7 @@ from skillopt_cli.runlog.view import RunView
 from skillopt_cli.web.chart_options import overlaid_chart
 from skillopt_cli.web.context import Page, WebContext
 from skillopt_cli.web.pages.attempts import address
+from skillopt_cli.web.pages.index import run_list_page
 from skillopt_cli.web.pages.reading import reading_page
 from skillopt_cli.web.pages.task_list import last_section
 from skillopt_cli.web.pages.tasks import LONGEST, answer_cell
@@ -36,9 +36,8 @@ def page(context: WebContext, request: Request) -> Page | Response:
     """The runs named by `?run=BENCHMARK/ID`, compared with the one of `&base=`, else the oldest."""
     keys = list(dict.fromkeys(request.query_params.getlist("run")))
     if not 2 <= len(keys) <= MOST:
-        raise UsageError(
-            f"{count(len(keys), 'run')} ticked", f"tick two to {MOST} in the list of runs"
-        )
+        refused = f"{count(len(keys), 'run')} ticked: tick two to {MOST} runs to compare them."
+        return run_list_page(context, request, ticked=keys, refused=refused)
     snapshots = [context.runs.snapshot(RunName.of_key(key)) for key in keys]
     if reading := reading_page(context, snapshots):
         return reading

@@ -50,6 +50,13 @@ KEYS: Mapping[str, Key[Row]] = {
 
 def page(context: WebContext, request: Request) -> Page:
     """The runs that are asked for, the latest first."""
+    return run_list_page(context, request)
+
+
+def run_list_page(
+    context: WebContext, request: Request, *, ticked: Sequence[str] = (), refused: str = ""
+) -> Page:
+    """The list of runs; after a comparison was refused with what was ticked, and why."""
     found = context.runs.rows()
     rows = [
         {
@@ -84,8 +91,10 @@ def page(context: WebContext, request: Request) -> Page:
         "choices": {name: values for name, values in choices.items() if values},
         "news": {"url": "/live", "version": version_of_list(found)},
         "root": str(context.outputs.root),
+        "ticked": ticked,
+        "refused": refused,
     }
-    return Page("index.html", variables)
+    return Page("index.html", variables, 422 if refused else 200)
 
 
 def _text(row: Row) -> str:

@@ -145,7 +145,12 @@ def _verdict(view: RunView) -> dict[str, Any] | None:
     if why := no_gain_words(view):
         sentences.append(f"{why}.")
     title, style = verdict_title(found.word, view.majority)
-    return {"title": title, "style": style, "sentences": sentences}
+    unchanged = bool(found.reason) or (found.evidence is not None and found.evidence.identical)
+    if unchanged:
+        # The seed is not to be proven better than itself.
+        why = "no edit was accepted" if found.reason else "the best skill is the seed"
+        title, style = f"Unchanged: {why}", ""
+    return {"title": title, "style": style, "sentences": sentences, "unchanged": unchanged}
 
 
 def _about(view: RunView) -> list[tuple[str, str]]:
