@@ -144,7 +144,7 @@ class EditCounts:
 
     @property
     def on_tasks(self) -> int:
-        """How many edits were tried on failed tasks, as the lines on verification count them."""
+        """The trials of edits on failed tasks: an edit of two rounds may be tried in both."""
         return sum(self.tried.values()) if self.trials is None else self.trials
 
     @property
@@ -213,6 +213,13 @@ def untried_words(number: int) -> str:
     return f", {number} with no failed task left to be tried on" if number else ""
 
 
+def _tried_on_tasks(counts: EditCounts) -> str:
+    """How many edits were tried on failed tasks, and in how many trials where those are more."""
+    edits, trials = sum(counts.tried.values()) - counts.untried, counts.on_tasks
+    again = f" in {count(trials, 'trial')}" if trials > edits > 0 else ""
+    return f"{count(edits if again else trials, 'edit')} tried on failed tasks{again}"
+
+
 def _solved(counts: EditCounts) -> str:
     """That all tasks with a score are solved, after how many have none."""
     tasks, other, broken = counts.scored + counts.left_out, "", ""
@@ -239,7 +246,7 @@ def _nothing_left(counts: EditCounts) -> str:
         case "vetoed":
             return f"{number} chosen, every one vetoed"
         case "unverified":
-            made = f"{count(counts.on_tasks, 'edit')} tried on failed tasks"
+            made = _tried_on_tasks(counts)
             return f"{made}{untried_words(counts.untried)}, 0 kept"
         case "not_applied" if tried:
             return f"{number} chosen, 0 applied: {_tried_words(counts)}"

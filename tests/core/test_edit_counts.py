@@ -85,6 +85,10 @@ def test_nothing_was_proposed(change: dict[str, object], why: str) -> None:
             "1 edit tried on failed tasks, 2 with no failed task left to be tried on, 0 kept",
         ),
         (
+            {"states": (("unverified", 10),), "trials": 11},
+            "10 edits tried on failed tasks in 11 trials, 0 kept",
+        ),
+        (
             {"states": (("unverified", 3), ("unmatched", 1)), "trials": 1, "untried": 2},
             "4 edits chosen, 0 applied: 1 failed verification, 2 not tried, 1 unmatched",
         ),

@@ -13,7 +13,7 @@ from skillopt_cli.core.edit_counts import outcomes_words
 from skillopt_cli.core.edits import Edit, EditOutcome, EditState, Trial
 from skillopt_cli.core.verification import unverified
 from skillopt_cli.reports.diff.blame import Cause
-from skillopt_cli.reports.page import as_markdown
+from skillopt_cli.reports.page import Details, Line, as_markdown
 from skillopt_cli.reports.run.document import report_document
 from skillopt_cli.reports.run.figures import edits_in_full
 from skillopt_cli.reports.run.html import as_html
@@ -29,6 +29,36 @@ EDIT = Edit("append", "- Be brief.", support=3, evidence="3 of 4 answers\nwere s
 
 def trial(tried: str = "", fixed: str = "", broke: str = "", needed: int = 1) -> Trial:
     return Trial(EDIT, tuple(tried), tuple(fixed), needed, tuple(broke))
+
+
+def test_edits_that_came_up_in_two_rounds_are_counted_so_that_they_add_up() -> None:
+    edits = tuple(Edit("append", f"- rule {i}") for i in range(3))
+    rounds = [ev.EditsChosen(1, edits[:2], ()), ev.EditsChosen(1, edits[1:], (), 2)]
+    tried = [
+        ev.EditsVerified(1, made.round, tuple(Trial(e, ("t1",)) for e in made.chosen), 0)
+        for made in rounds
+    ]
+    outcomes = tuple(EditOutcome(e, "unverified", "", Trial(e, ("t1",))) for e in edits)
+    facts = [
+        *opening(),
+        ev.StepStarted(1, 1, 1, 8, 8.0, 8, "cosine"),
+        *(ev.PatchesProposed(1, 1, 1, 0, 2) for _ in rounds),
+        *(ev.EditsMerged(1, 2, 2) for _ in rounds),
+        *(fact for pair in zip(rounds, tried, strict=True) for fact in pair),
+        ev.CandidateMade(1, "d", 100, outcomes),
+    ]
+    step = fold(stamp(facts)).steps[0]
+    lines = [block.text for block in step_blocks(step) if isinstance(block, Line)]
+    assert any(
+        line.endswith(
+            "4 to be verified, 1 of them the same as in an earlier round, so 3 different edits"
+        )
+        for line in lines
+    )
+    assert "Round 2: Verify: 2 edits tried on failed tasks, 0 kept" in lines
+    (full,) = edits_in_full(step)
+    assert isinstance(full, Details)
+    assert full.title == "3 edits of step 1 in full, the same edit of several rounds once"
 
 
 @pytest.mark.parametrize(

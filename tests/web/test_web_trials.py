@@ -24,7 +24,11 @@ def test_the_trials_of_edits_lead_to_their_attempts(mode: str) -> None:
     with client(run.parent.parent) as asking:
         page = parsed(asking.get(f"{RUN}/steps/1").text)
         shown = [d for d in page.iter("details") if d.get("id", "").startswith("trial-")]
+        seen = list[str]()
         for details, trial in zip(shown, tried, strict=True):
+            again = trial["edit"]["content"] in seen
+            assert (" (tried again): " in text_of(next(details.iter("summary")))) == again
+            seen.append(trial["edit"]["content"])
             numbers = f": solved {len(trial['fixed'])} of {len(trial['tried'])}"
             assert text_of(next(details.iter("summary"))).endswith(numbers)
             links = {text_of(a): a.attrib["href"] for a in details.iter("a")}

@@ -88,7 +88,9 @@ def edits_in_full(step: StepView) -> Iterator[Block]:
     if not step.outcomes:
         return
     blocks = [block for outcome in step.outcomes for block in _edit(step, outcome)]
-    yield Details(f"{count(len(step.outcomes), 'edit')} of step {step.number} in full", blocks)
+    once = ", the same edit of several rounds once" if len(step.choices) > 1 else ""
+    edits = count(len(step.outcomes), "edit")
+    yield Details(f"{edits} of step {step.number} in full{once}", blocks)
 
 
 def _edit(step: StepView, outcome: EditOutcome) -> Iterator[Line | Quote]:

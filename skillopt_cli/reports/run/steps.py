@@ -119,13 +119,23 @@ def _proposed(step: StepView) -> Iterator[Block]:
         kept = f", {len(step.ranked)} {tried}" if step.choices else ""
         several = f" in {len(step.choices)} rounds" if len(step.choices) > 1 else ""
         asked = count(proposed.asked, "patch", "patches")
-        made = f"proposed{several}: {patches} of {asked}{merged}{kept}"
+        made = f"proposed{several}: {patches} of {asked}{merged}{kept}{_repeated(step)}"
         yield Line(barren_words(proposed) or made)
     yield from _verified(step)
     if step.checked is not None:
         yield Line(checked_words(step.checked))
     elif any(outcome.changed and outcome.trial for outcome in step.outcomes):
         yield Line("Check: none; what the edits do to solved tasks shows at the gate")
+
+
+def _repeated(step: StepView) -> str:
+    """How many different edits the chosen ones are, where several rounds chose the same."""
+    different = len({edit.identity for edit in step.ranked})
+    again = len(step.ranked) - different
+    same = (
+        f"{again} of them the same as in an earlier round, so {count(different, 'different edit')}"
+    )
+    return f", {same}" if again else ""
 
 
 def _verified(step: StepView) -> Iterator[Block]:
@@ -135,7 +145,7 @@ def _verified(step: StepView) -> Iterator[Block]:
     for event in step.verified:
         chosen = [e for e in choices.get(event.round, ()) if e.identity not in vetoed]
         if words := verified_words(event, chosen):
-            yield Line(words)
+            yield Line(f"Round {event.round}: {words}" if len(step.verified) > 1 else words)
 
 
 def _rate(step: StepView) -> Iterator[Block]:

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 
 from skillopt_cli.charts.task_grid import counted
+from skillopt_cli.core.edits import Identity
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.reports.page import Block, Heading, Line
 from skillopt_cli.reports.run.document import step_document
@@ -43,8 +44,10 @@ FIGURES = (
     ("best_score", "best score after it"),
     ("best_origin", "best skill is from"),
     ("n_patches", "patches"),
-    ("n_edits_merged", "edits after merging"),
-    ("n_edits_ranked", "edits chosen"),
+    ("n_edits_merged", "edits merged, in all rounds"),
+    ("n_edits_ranked", "edits chosen, in all rounds"),
+    ("edit_apply_summary.total", "edits with an outcome, the same edit of several rounds once"),
+    ("edit_apply_summary.applied", "edits applied"),
     ("edit_budget", "edits that may stay"),
     ("candidate_skill_len", "candidate, characters"),
     ("skill_len", "skill in force, characters"),
@@ -63,7 +66,13 @@ def page(context: WebContext, request: Request) -> Page:
     if step is None and snapshot.whole:
         raise NotFound
     record: dict[str, Any] = step_document(step) if step else {}
-    shown = {**record, "best_origin": step.standing.best_origin if step and step.standing else None}
+    summary = record.get("edit_apply_summary") or {}
+    shown = {
+        **record,
+        "best_origin": step.standing.best_origin if step and step.standing else None,
+        "edit_apply_summary.total": summary.get("total"),
+        "edit_apply_summary.applied": summary.get("applied"),
+    }
     return run_page(
         snapshot,
         "step.html",
@@ -125,11 +134,14 @@ def _link(snapshot: RunSnapshot, task: str) -> Markup:
 
 
 def _trials(snapshot: RunSnapshot, step: StepView) -> list[tuple[str, list[AttemptLink]]]:
-    """The attempts that edits were tried with before the gate, by edit."""
-    return [
-        (f"{edit_words(trial.edit)}: solved {len(trial.fixed)} of {len(trial.tried)}", found)
-        for trial, found in trials_of(step, snapshot.texts)
-    ]
+    """The attempts that edits were tried with before the gate, by trial."""
+    made, seen = list[tuple[str, list[AttemptLink]]](), set[Identity]()
+    for trial, found in trials_of(step, snapshot.texts):
+        again = " (tried again)" if trial.edit.identity in seen else ""
+        seen.add(trial.edit.identity)
+        solved = f"solved {len(trial.fixed)} of {len(trial.tried)}"
+        made.append((f"{edit_words(trial.edit)}{again}: {solved}", found))
+    return made
 
 
 def _rounds(view: RunView, number: int) -> list[tuple[str, list[AttemptLink]]]:
