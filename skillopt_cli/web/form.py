@@ -20,6 +20,7 @@ from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.declarations import (
     Declared,
+    declared,
     every_setting,
     own_flags,
     own_settings,
@@ -147,14 +148,19 @@ class Given:
 
     @classmethod
     def like(
-        cls, values: Mapping[str, Any], sources: Mapping[str, Any], empty: Mapping[str, Any]
+        cls,
+        values: Mapping[str, Any],
+        sources: Mapping[str, Any],
+        empty: Mapping[str, Any],
+        preset: str = "",
     ) -> Given:
         """The form of a run: what is not so where it is left empty. What was inferred stays so.
 
         Args:
             values: the settings of the run, by dotted key.
             sources: where they come from, as far as that is known.
-            empty: the values of empty fields.
+            empty: the values of empty fields, with the preset.
+            preset: that of the run.
         """
         inferred = {key for key, source in sources.items() if inferred_reason(str(source))}
         own = values.get("env.name") == OWN_TASKS and inferred
@@ -163,7 +169,8 @@ class Given:
             for key, value in values.items()
             if key not in inferred and value not in (None, {}) and value != empty.get(key)
         }
-        return cls.of({BENCHMARK: OWN_FILE if own else str(values.get("env.name", "")), **changed})
+        benchmark = OWN_FILE if own else str(values.get("env.name", ""))
+        return cls.of({BENCHMARK: benchmark, "preset": preset, **changed})
 
     @property
     def name(self) -> str:
@@ -225,6 +232,11 @@ class Given:
 
 def as_typed(key: str, value: object) -> str:
     """The text that is read as this value of a setting; in quotes where it would be another one."""
+    found = declared(key)
+    if found is not None and value in found.words:
+        return str(value)
+    if found is not None and isinstance(value, float) and value.is_integer():
+        value = int(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if typed(key, text) == value else json.dumps(value, ensure_ascii=False)
 

@@ -18,7 +18,8 @@ from skillopt_cli.compose.secrets import known_secrets
 from skillopt_cli.compose.settings import settle
 from skillopt_cli.compose.trust import agree, consent_mark, unapproved
 from skillopt_cli.config.environment import read_environment
-from skillopt_cli.config.files import preset_names
+from skillopt_cli.config.files import DEFAULT as DEFAULT_PRESET
+from skillopt_cli.config.files import preset_layers, preset_names
 from skillopt_cli.config.layers import DEFAULT, Resolved, resolve
 from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.planning.plan_notes import plan_notes
@@ -61,10 +62,21 @@ def page(context: WebContext, request: Request) -> Page:
 def _settings_of(context: WebContext, name: RunName) -> Given:
     values, sources = stored_settings(context, context.runs.snapshot(name))
     benchmark = Given.like(values, sources, {}).benchmark
-    resolved, _ = _defaults(context, Given(benchmark, "", "", {}))
+    preset = _preset_in(map(str, sources.values()))
+    resolved, _ = _defaults(context, Given(benchmark, preset, "", {}))
     # A run stores its paths as absolute.
     stored = replace(resolved, config=anchored(resolved.config))
-    return Given.like(values, sources, {row["key"]: row["value"] for row in stored.rows()})
+    empty = {row["key"]: row["value"] for row in stored.rows()}
+    return Given.like(values, sources, empty, preset)
+
+
+def _preset_in(sources: Iterable[str]) -> str:
+    """The preset that settings come from; empty where there is none, or none of that name today."""
+    known = {name: preset_layers(name) for name in preset_names() if name != DEFAULT_PRESET}
+    named = {*sources}
+    found = [name for name in known if f"preset {name}" in named]
+    # A preset may be based on another.
+    return max(found, key=lambda name: len(known[name]), default="")
 
 
 def submit(context: WebContext, request: Request, form: SubmittedForm) -> Page | Response:

@@ -53,6 +53,12 @@ def test_the_form_of_a_run_trains_with_the_same_settings(
         assert send(asking, "plan", **held).status_code == 200
     assert f"Filled in with the settings of {run}." in text_of(parsed(page))
     assert held["benchmark"] == benchmark and "run_id" not in held
+    if fixture == "trained":
+        assert held["preset"] == "tiny"
+        # The runs were made in another folder, where their data is.
+        typed = {name for name in held if name.startswith("set:")} - {"set:env.data_root"}
+        beyond = {"set:train.seed", "set:optimizer.learning_rate"} if run.endswith("b") else set()
+        assert typed == beyond
     given = Given.of(held)
     resolved = settle(given.overrides(root), read_environment())
     made, stored = (
@@ -110,6 +116,9 @@ def test_there_must_be_such_a_run(trained: Path, name: str) -> None:
         ("optimizer.prune", True, "true"),
         ("env.split_ratio", "2:1:7", "2:1:7"),
         ("model.target.name", "007", "007"),
+        ("optimizer.verify", "off", "off"),
+        ("model.simulated.latency_ms", 1500.0, "1500"),
+        ("model.simulated.latency_ms", 0.5, "0.5"),
         ("run.trackers", ["a", "b"], '["a", "b"]'),
         # A benchmark's own setting is read as YAML.
         ("env.own", "12", '"12"'),
