@@ -12,7 +12,7 @@ from skillopt_cli.core.paired_statistics import disagree
 from skillopt_cli.core.repeats import Repeated, compared
 from skillopt_cli.core.run_verdict import VerdictRule, run_verdict
 from skillopt_cli.core.score import Metric
-from skillopt_cli.core.statistics import corrected, interval
+from skillopt_cli.core.statistics import LEVEL, corrected, interval
 from skillopt_cli.core.task import Task, TaskSet
 from skillopt_cli.reports.page import Block, Line, Rows
 from skillopt_cli.runlog.text.format import UNKNOWN, change, one_line, out_of, p_value, score
@@ -138,10 +138,12 @@ def task_rows(arms: Mapping[str, Repeated], tasks: Sequence[Task]) -> Iterator[s
 def arms_rows(document: Document) -> Iterator[Block]:
     """A table of the arms, one of their pairs, if there are any, and the verdict on a pair."""
     yield Rows(("arm", "score", "95 % interval", "tasks", "chars"), _arm_rows(document))
+    found = document.get("verdict")
     if document["pairs"]:
-        yield from pair_blocks(document["pairs"])
-    if "verdict" in document:
-        yield Line(f"Verdict: {one_line(document['verdict']['sentence'])}", free=True)
+        yield Rows(PAIR_TITLES, [pair_row(pair) for pair in document["pairs"]])
+        yield from _decision(document["pairs"], found)
+    if found is not None:
+        yield Line(f"Verdict: {one_line(found['sentence'])}", free=True)
     for arm in document["arms"]:
         yield from majority_rows(arm)
     if warning := train_warning(document["split"]):
@@ -200,10 +202,32 @@ def pair_blocks(pairs: Sequence[Document]) -> Iterator[Block]:
     yield from _decision(pairs)
 
 
-def _decision(pairs: Sequence[Document]) -> Iterator[Line]:
+def _decision(pairs: Sequence[Document], verdict: Document | None = None) -> Iterator[Line]:
+    if sentence := deciding_sentence(pairs, verdict):
+        yield Line(sentence, "dim", free=True)
+
+
+def deciding_sentence(pairs: Sequence[Document], verdict: Document | None = None) -> str:
+    """Which number decides, where those of a table of pairs disagree; empty where they agree.
+
+    Args:
+        pairs: entries of a comparison.
+        verdict: on the only pair, if there is one. Its test is one-sided, and its own sentence says
+            where the interval disagrees with that test; p-values of the table are two-sided.
+    """
+    if verdict is not None:
+        one_sided = verdict["p_value"]
+        if all((pair["p_corrected"] <= LEVEL) == (one_sided <= LEVEL) for pair in pairs):
+            return ""
+        such = "loss" if (verdict["gain"] or 0) < 0 else "gain"
+        return (
+            f"The verdict decides by a one-sided test, for such a {such} alone:"
+            f" p {p_value(one_sided)}, at the 5 % level. The p-values of the table are"
+            " two-sided, for a difference either way."
+        )
     known = (pair for pair in pairs if pair["interval"] is not None)
-    if any(disagree(pair["interval"], pair["p_corrected"]) for pair in known):
-        yield Line(_P_DECIDES, "dim", free=True)
+    apart = any(disagree(pair["interval"], pair["p_corrected"]) for pair in known)
+    return _P_DECIDES if apart else ""
 
 
 def pair_row(pair: Document) -> list[str]:

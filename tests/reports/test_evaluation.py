@@ -11,6 +11,7 @@ from facts import begun, stamp
 from skillopt_cli.compose.eval_plan import write_evaluation
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import BlockTried, SkillPruned
+from skillopt_cli.reports.arms import deciding_sentence
 from skillopt_cli.reports.evaluation import evaluation_blocks, evaluation_of, pruned_blocks
 from skillopt_cli.reports.page import as_markdown
 from skillopt_cli.runlog.fold import fold
@@ -62,6 +63,34 @@ def shown(document: dict[str, Any]) -> str:
 def test_which_of_interval_and_p_decides_is_stated_once_where_they_disagree(form: str) -> None:
     documents = {"arms": ARMS, "targets": TARGETS}
     assert shown(documents[form]).count("disagree on a pair, p decides") == 1
+
+
+@pytest.mark.parametrize(
+    ("ends", "both_sides", "one_side", "said"),
+    [
+        # Five tasks won of five: only the one-sided test rejects.
+        ([0.1, 1.0], 0.0625, 0.03125, "such a gain alone: p 0.031, at the 5 % level"),
+        ([-0.1, 1.0], 0.0625, 0.03125, "such a gain alone: p 0.031, at the 5 % level"),
+        # The verdict's own sentence has what its interval and its test disagree on.
+        ([0.1, 1.0], 0.125, 0.0625, ""),
+        ([-0.1, 0.5], 0.04, 0.02, ""),
+        ([0.1, 0.5], 0.04, 0.02, ""),
+        ([-0.1, 0.5], 0.5, 0.25, ""),
+    ],
+)
+def test_what_decides_beside_a_verdict_is_its_one_sided_test(
+    ends: list[float], both_sides: float, one_side: float, said: str
+) -> None:
+    pair = {**PAIR, "interval": ends, "p_value": both_sides, "p_corrected": both_sides}
+    sentence = deciding_sentence([pair], {"gain": 0.25, "p_value": one_side})
+    assert said in sentence
+    assert bool(sentence) is bool(said)
+    assert "p decides" not in sentence
+
+
+def test_what_decides_a_loss_is_the_test_for_a_loss() -> None:
+    pair = {**PAIR, "p_corrected": 0.0625}
+    assert "such a loss alone" in deciding_sentence([pair], {"gain": -0.25, "p_value": 0.03125})
 
 
 def test_arms_are_shown_with_their_intervals_pairs_and_lint() -> None:
