@@ -204,6 +204,21 @@ def test_a_file_without_a_column_of_the_run_is_refused_as_a_training_refuses_it(
     )
 
 
+def test_a_file_without_the_context_column_of_the_run_is_refused() -> None:
+    rows = [f"t{n},Subject {n},Ticket {n} of {('billing', 'login')[n % 2]}" for n in range(10)]
+    body = "\n".join(f"{row},{('billing', 'login')[n % 2]}" for n, row in enumerate(rows))
+    Path("tickets.csv").write_text(f"ticket_id,subject,body,queue\n{body}\n", encoding="utf-8")
+    trained("--answer-key", "queue", "--prompt-key", "body", "--context-key", "subject")
+    ended = refused(2, "answer", "new.csv", "--skill", "r:best")
+    assert "has no column `subject`" in ended.error
+    assert "`--context-key NAME`" in ended.hint
+    Path("new.csv").write_text("ticket_id,subjects,body\nn1,Lamp,Please see\n", encoding="utf-8")
+    ended = refused(2, "answer", "new.csv", "--skill", "r:best")
+    assert "`--context-key subjects`" in ended.hint
+    again = ("--context-key", "subjects", "--trust")
+    assert skillopt("answer", "new.csv", "--skill", "r:best", *again).code == 0
+
+
 def test_a_file_that_exists_is_replaced_on_request_only() -> None:
     out = Path("answers.csv")
     out.write_text("old", encoding="utf-8")

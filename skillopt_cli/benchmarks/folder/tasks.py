@@ -126,12 +126,12 @@ def references(record: Record, options: FolderOptions) -> tuple[str, ...]:
 
 
 def check_named(record: Record, options: FolderOptions) -> None:
-    """Refuse a table without a column that the options name for task text or id.
+    """Refuse a table without a column that the options name for task text, context or id.
 
     Raises:
         ConfigError: it has no such column.
     """
-    for option in ("prompt_key", "id_key") if record.in_table else ():
+    for option in ("prompt_key", "context_key", "id_key") if record.in_table else ():
         name = getattr(options, option)
         if name and name not in record.data:
             raise unknown_column(f"{record.path} has no column", list(record.data), name, option)
