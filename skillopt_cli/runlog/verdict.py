@@ -33,7 +33,6 @@ class Verdict:
             the selection split alone: "improved", the best skill scored above the seed; "not
             better", the skill changed, but no text scored above the seed; "nothing won", no
             candidate was accepted and no guidance injected.
-        seed, best: scores under the gate metric; None where they were not measured.
         steps: number of steps that accepted nothing, by reason, the most frequent first.
         edits: number of edits that did not get into a candidate, by state, likewise.
         reason: why nothing won, for people, the sentence of `why_no_change` in `summary.json`;
@@ -44,13 +43,46 @@ class Verdict:
     """
 
     word: Word
-    seed: float | None
-    best: float | None
     steps: Mapping[str, int]
     edits: Mapping[str, int]
     reason: str = ""
     evidence: RunVerdict | None = None
     majority: MajorityBaseline | None = None
+
+    @property
+    def seed(self) -> float | None:
+        """The mean of the seed on the tasks of the evidence; None without evidence."""
+        return self.evidence.seed if self.evidence else None
+
+    @property
+    def best(self) -> float | None:
+        """The mean of the best skill on the same tasks; None without evidence."""
+        return self.evidence.best if self.evidence else None
+
+    @property
+    def gain(self) -> float | None:
+        """The gain of the best skill on these tasks; None without evidence."""
+        return self.evidence.gain if self.evidence else None
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the 95 % confidence interval of the gain; None without evidence."""
+        return self.evidence.low if self.evidence else None
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of that interval; None without evidence."""
+        return self.evidence.high if self.evidence else None
+
+    @property
+    def p_value(self) -> float | None:
+        """How often chance alone explains such a gain, in [0, 1]; None without evidence."""
+        return self.evidence.p_value if self.evidence else None
+
+    @property
+    def n(self) -> int:
+        """Tasks that the evidence rests on; 0 without evidence."""
+        return self.evidence.n if self.evidence else 0
 
     @property
     def sentence(self) -> str:
@@ -84,8 +116,6 @@ def verdict_of(view: RunView) -> Verdict | None:
     selected: Word = ("improved" if gained else "not better") if changed else "nothing won"
     return Verdict(
         word=view.verdict.word if view.verdict else selected,
-        seed=seed,
-        best=best,
         steps=dict(steps.most_common()),
         edits=dict(edits.most_common()),
         reason="" if changed else _why_nothing_won(view, steps),

@@ -52,9 +52,8 @@ def test_a_best_skill_above_the_seed_is_an_improvement() -> None:
     found = verdict(*whole_run())
     assert found is not None
     assert (found.word, found.reason) == ("improved", "")
-    assert found.seed is not None
-    assert found.best is not None
-    assert found.best > found.seed
+    # Scores of selection tasks prove nothing, and are no part of a verdict.
+    assert (found.seed, found.best, found.gain, found.p_value, found.n) == (None,) * 4 + (0,)
     assert why_no_change(fold(stamp(whole_run()))) is None
 
 
