@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from skillopt_cli.core.run_verdict import RunVerdict
 
@@ -15,9 +16,13 @@ class MajorityBaseline:
         answer: the commonest answer of the train tasks.
         score: mean score of that answer, in [0, 1], on `n` tasks.
         seed_answers: answers of the seed to these tasks that have a score.
-        seed_unlabelled: those of them that name no label.
+        seed_unlabelled: those of them that are wrong and no label.
         verdict: what the same tasks prove about the best skill against this answer, which takes the
             place of the seed; None where the best skill was not measured.
+        equally_common: answers that are as common as this one, which is counted too; of these it is
+            the one that the best skill is least shown to beat.
+        never_right: labels that the best skill answers none of its tasks rightly of, each with the
+            number of these tasks; empty where it was not measured.
     """
 
     answer: str
@@ -26,6 +31,8 @@ class MajorityBaseline:
     seed_answers: int = 0
     seed_unlabelled: int = 0
     verdict: RunVerdict | None = None
+    equally_common: int = 1
+    never_right: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def unbeaten(self) -> bool:
@@ -33,6 +40,18 @@ class MajorityBaseline:
         return self.verdict is not None and self.verdict.word != "improved"
 
     @property
+    def difficulty(self) -> float:
+        """How far the best skill is from being shown to beat this answer, in [0, 2].
+
+        How often chance alone explains its gain; of a loss 2 minus that. 0 where it
+        was not measured.
+        """
+        if self.verdict is None or self.verdict.gain is None:
+            return 0.0
+        p_value = self.verdict.p_value
+        return p_value if self.verdict.gain > 0 else 2 - p_value
+
+    @property
     def seed_names_none(self) -> bool:
-        """Whether most answers of the seed name no label."""
+        """Whether most answers of the seed are no label."""
         return 2 * self.seed_unlabelled > self.seed_answers

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from skillopt_cli.benchmarks.kit.labels import (
     Referenced,
-    labels_of,
-    majority_baseline,
-    names_label,
+    given_label,
+    majority_baselines,
+    never_right,
     own_references,
 )
 from skillopt_cli.core.events import VerdictReached
+from skillopt_cli.core.labels import Labels
 from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictRule, VerdictSplit, run_verdict
 from skillopt_cli.core.score import Mark, Measured, Trajectory, mark
@@ -60,18 +61,23 @@ async def _majority(
     """
     measured = run.confirmation or run.splits["test"]
     tasks = own_references(run.benchmark, {**run.splits, "test": measured})
-    found, made = await _one_answer(run, tasks, measured)
-    if found is None:
+    constants = await _one_answer(run, tasks, measured)
+    if not constants:
         return None
+    compared = [
+        (replace(found, verdict=_verdict(run, _marks(made), best) if best else None), made)
+        for found, made in constants
+    ]
+    found, made = max(compared, key=lambda one: one[0].difficulty)
     # `gate-report --recompute` reads it, as it does the results of the skills.
     keep_results(run, f"test/{_arm(run, 'majority')}", made)
-    marks = _marks(made)
-    unlabelled = _named_no_label(run, seed, measured, labels_of(tasks))
+    names = {one.label: one.expected[0] for one in tasks}
+    unlabelled = _gave_no_label(run, seed, measured, Labels(tuple(names.values())))
     return replace(
         found,
         seed_answers=len(unlabelled),
         seed_unlabelled=sum(unlabelled),
-        verdict=_verdict(run, marks, best) if best else None,
+        never_right=never_right((one for one in tasks if one.split == "test"), best),
     )
 
 
@@ -87,20 +93,24 @@ async def against_majority(
         Nothing where answers are no labels.
     """
     tasks = own_references(run.benchmark, run.splits)
-    found, made = await _one_answer(run, tasks, run.tasks(split))
-    if found is None:
+    constants = await _one_answer(run, tasks, run.tasks(split))
+    if not constants:
         return {}
-    constant, rule = _marks(made), VerdictRule(run.metric, run.rule.min_coverage)
-    return {
-        name: replace(found, verdict=run_verdict(constant, marks, split, rule))
+    rule = VerdictRule(run.metric, run.rule.min_coverage)
+    compared = {
+        name: [
+            replace(found, verdict=run_verdict(_marks(made), marks, split, rule))
+            for found, made in constants
+        ]
         for name, marks in skills.items()
     }
+    return {name: max(found, key=lambda one: one.difficulty) for name, found in compared.items()}
 
 
 async def _one_answer(
     run: Run, tasks: Sequence[Referenced], measured: Sequence[Task]
-) -> tuple[MajorityBaseline | None, Sequence[Trajectory]]:
-    """The majority baseline on these tasks, and its attempts at them."""
+) -> list[tuple[MajorityBaseline, Sequence[Trajectory]]]:
+    """The majority baselines on these tasks, each with its attempts at them."""
     scored: dict[str, list[Trajectory]] = {}
 
     async def score(task: Task, answer: str) -> float:
@@ -109,21 +119,21 @@ async def _one_answer(
         scored.setdefault(answer, []).append(Trajectory(task, attempt, found))
         return run.metric(found)
 
-    found = await majority_baseline(tasks, measured, score)
-    return found, scored[found.answer] if found else ()
+    found = await majority_baselines(tasks, measured, score)
+    return [(one, scored[one.answer]) for one in found]
 
 
 def _marks(made: Iterable[Trajectory]) -> dict[str, Mark]:
     return {one.task.id: mark(one.score) for one in made}
 
 
-def _named_no_label(
-    run: Run, seed: SkillDocument, measured: Sequence[Task], labels: Iterable[str]
+def _gave_no_label(
+    run: Run, seed: SkillDocument, measured: Sequence[Task], labels: Labels
 ) -> list[bool]:
-    """Of each scored answer of the seed, whether it is wrong and names no label."""
+    """Of each scored answer of the seed, whether it is wrong and no label."""
     made = [run.store.recall(rollout_key(run, seed.sent, task, draw=0), task) for task in measured]
     return [
-        one.score.hard < 1.0 and not names_label(one.attempt.answer, labels)
+        one.score.hard < 1.0 and given_label(one.attempt.answer, labels) is None
         for one in made
         if one and one.score
     ]

@@ -77,7 +77,8 @@ def test_a_verdict_on_labels_has_the_score_of_the_commonest_answer() -> None:
     assert (majority["score"], majority["n"]) == (share, len(expected))
     first, *_ = majority["sentences"]
     assert first.startswith(
-        f'Majority baseline: always answering "{majority["answer"]}" scores {share:.2f} on the '
+        f'Majority baseline: always answering "{majority["answer"]}" (one of 2 equally common'
+        f" labels, the hardest of them to beat) scores {share:.2f} on the "
     )
     verdict = ended.out.splitlines().index(first) - 1
     assert "seed" in ended.out.splitlines()[verdict]

@@ -11,6 +11,8 @@ import pytest
 from skillopt_cli.benchmarks.folder import SPEC
 from skillopt_cli.core.events import VerdictReached
 from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.run_verdict import VerdictRule, run_verdict
+from skillopt_cli.core.score import HARD, Mark
 from skillopt_cli.core.task import ChatRequest
 from skillopt_cli.engine.bus import Subscriber
 from skillopt_cli.engine.session import train_session
@@ -58,7 +60,7 @@ async def majority_of(
     ("reply", "unlabelled"),
     [
         ("<answer>login</answer>", 0),
-        ("It is a billing matter.", 0),
+        ("It is a billing matter.", 4),
         ("I do not know.", 4),
         ("", 4),
     ],
@@ -73,10 +75,31 @@ async def test_the_commonest_answer_of_the_train_tasks_on_those_of_the_verdict(
     split, found = await majority_of(tasks, reply)
     assert split == "test"
     assert found is not None and found.verdict is not None
-    assert replace(found, verdict=None) == MajorityBaseline("billing", 0.25, 4, 4, unlabelled)
+    bare = replace(found, verdict=None, never_right={})
+    assert bare == MajorityBaseline("billing", 0.25, 4, 4, unlabelled)
     right = 3 * ("login" in reply)
+    assert found.never_right == ({"billing": 1} if right else {"login": 3, "billing": 1})
     assert (found.verdict.seed, found.verdict.best, found.verdict.n) == (0.25, right / 4, 4)
     assert found.unbeaten
+
+
+async def test_of_equally_common_answers_the_one_is_compared_that_is_hardest_to_beat(
+    tmp_path: Path,
+) -> None:
+    even = ("billing", "login", "returns", "billing", "login", "returns")
+    tasks = own_tasks(tmp_path, {"train": even, "val": even, "test": even * 2})
+    _, found = await majority_of(tasks, "login")
+    assert found is not None and found.verdict is not None
+    # All three score alike; only the skill's own answer has no task that the skill wins or loses.
+    assert (found.equally_common, found.score) == (3, 4 / 12)
+    by_answer = {}
+    for answer in ("billing", "returns"):
+        marks = {f"t{n}": Mark(float(one == answer), 0) for n, one in enumerate(even * 2)}
+        best = {f"t{n}": Mark(float(one == "login"), 0) for n, one in enumerate(even * 2)}
+        by_answer[answer] = run_verdict(marks, best, "test", VerdictRule(HARD))
+    assert found.difficulty >= max(
+        replace(found, verdict=verdict).difficulty for verdict in by_answer.values()
+    )
 
 
 async def test_tasks_set_aside_for_the_verdict_are_those_that_count(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from skillopt_cli.runlog.text.standing import standing_words
 from skillopt_cli.runlog.text.verdict import (
     chance_words,
     majority_lines,
+    never_right_words,
     run_sentence,
     unproven_words,
     verdict_document,
@@ -209,14 +210,33 @@ def test_a_best_skill_not_shown_above_the_commonest_answer_has_that_in_its_verdi
         assert verdict_title(of_seed, fact.majority) == verdict_title(of_seed, None)
 
 
-def test_a_seed_that_names_no_label_in_most_answers_is_noted() -> None:
+def test_a_seed_that_gives_no_label_in_most_answers_is_noted() -> None:
     _, note = majority_lines(VERDICT, replace(MAJORITY, seed_unlabelled=51))
     assert note == (
-        "The seed names no known label in 51 of 100 answers, so a gain over it may come from the"
+        "The seed gives no known label in 51 of 100 answers, so a gain over it may come from the"
         " form of the answers alone."
     )
     unattempted = replace(MAJORITY, seed_answers=0, seed_unlabelled=0)
     assert len(majority_lines(VERDICT, unattempted)) == 1
+    unchanged = replace(VERDICT, identical=True)
+    assert len(majority_lines(unchanged, replace(MAJORITY, seed_unlabelled=51))) == 1
+
+
+def test_labels_that_the_best_skill_never_gets_right_are_named() -> None:
+    missed = replace(MAJORITY, never_right={"shipping": 2, "technical": 3})
+    _, line = majority_lines(VERDICT, missed)
+    assert line == "Never right: technical (0 of 3), shipping (0 of 2)."
+    many = never_right_words({f"queue {n}": 1 for n in range(10)})
+    assert many.endswith("queue 7 (0 of 1) and 2 more labels.")
+    assert never_right_words({}) == ""
+
+
+def test_a_tie_of_the_commonest_labels_is_stated() -> None:
+    tied = replace(MAJORITY, equally_common=5)
+    (line,) = majority_lines(VERDICT, tied)
+    assert 'answering "billing" (one of 5 equally common labels) scores' in line
+    (line,) = majority_lines(VERDICT, replace(tied, verdict=VERDICT))
+    assert "(one of 5 equally common labels, the hardest of them to beat) scores" in line
 
 
 def test_without_labels_or_a_verdict_there_is_no_majority_baseline() -> None:
@@ -224,11 +244,12 @@ def test_without_labels_or_a_verdict_there_is_no_majority_baseline() -> None:
 
 
 def test_every_display_of_the_verdict_has_the_majority_baseline() -> None:
-    fact = ev.VerdictReached(VERDICT, replace(MAJORITY, seed_unlabelled=100))
+    majority = replace(MAJORITY, seed_unlabelled=100, never_right={"technical": 3})
+    fact = ev.VerdictReached(VERDICT, majority)
     *_, stamped = facts = stamp([*opening(), *accepted_step(1), fact])
     view = fold(facts)
     sentences = majority_lines(VERDICT, fact.majority)
-    assert len(sentences) == 2
+    assert len(sentences) == 3
     # A line of a run is short: its result has the sentences.
     (printed,) = lines_of(view, view, stamped)
     assert printed == f"Verdict: {standing_words(view)[0]}"

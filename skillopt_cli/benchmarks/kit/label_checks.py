@@ -11,7 +11,7 @@ from skillopt_cli.benchmarks.kit.labels import (
     Referenced,
     ScoreOf,
     labels_of,
-    majority_baseline,
+    majority_baselines,
 )
 from skillopt_cli.benchmarks.kit.numbers import is_amount
 from skillopt_cli.benchmarks.kit.ratio import BY_KIND, BY_LABEL
@@ -53,7 +53,7 @@ async def label_findings(
         for label, _ in labels.most_common()
     )
     tested = [one.task for one in tasks if one.split == "test"]
-    majority = await majority_baseline(tasks, tested, hard)
+    majority = next(iter(await majority_baselines(tasks, tested, hard)), None)
     constant = (
         f'; majority baseline: always answering "{majority.answer[:40]}" scores'
         f" {majority.score:.2f} on test"

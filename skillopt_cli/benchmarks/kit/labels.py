@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from skillopt_cli.benchmarks.kit.answers import extract_answer, tagged_or_all
 from skillopt_cli.benchmarks.kit.benchmark import TextBenchmark
 from skillopt_cli.benchmarks.kit.typography import folded
+from skillopt_cli.core.labels import Labels
 from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.score import Mark
 from skillopt_cli.core.task import Split, Task
 from skillopt_cli.plugins import OWN_TASKS
 from skillopt_cli.ports import Benchmark
@@ -57,38 +59,49 @@ def labels_of(tasks: Sequence[Referenced], most: int = MOST_LABELS) -> Counter[s
     return labels if few and len(tasks) >= LEAST_TASKS and "" not in labels else Counter()
 
 
-async def majority_baseline(
+async def majority_baselines(
     tasks: Sequence[Referenced], measured: Sequence[Task], score: ScoreOf
-) -> MajorityBaseline | None:
+) -> list[MajorityBaseline]:
     """What the commonest answer of the train tasks scores as the answer to each measured task.
-
-    Of several that are equally common, it is the one that scores highest.
 
     Args:
         tasks: all of the data; the commonest answer of all where none is a train task.
         measured: tasks to score it on.
 
     Returns:
-        None where the references are no labels, or nothing is measured.
+        One for each of the equally common answers, the highest score first; nothing where the
+        references are no labels, or nothing is measured.
     """
     if not (measured and labels_of(tasks)):
-        return None
+        return []
     seen = [one for one in tasks if one.split == "train"] or tasks
     times = Counter(one.expected[0] for one in seen)
     most = max(times.values())
-    baselines = []
-    for answer in (answer for answer, n in times.items() if n == most):
-        total = sum([await score(task, answer) for task in measured])
-        baselines.append(MajorityBaseline(answer, total / len(measured), len(measured)))
-    return max(baselines, key=lambda baseline: baseline.score)
+    commonest = [answer for answer, n in times.items() if n == most]
+    found = []
+    for answer in commonest:
+        mean = sum([await score(task, answer) for task in measured]) / len(measured)
+        found.append(MajorityBaseline(answer, mean, len(measured), equally_common=len(commonest)))
+    return sorted(found, key=lambda baseline: baseline.score, reverse=True)
 
 
-def names_label(reply: str, labels: Iterable[str]) -> bool:
-    """Whether a label occurs anywhere in a reply, as a word of its own.
+def never_right(tasks: Iterable[Referenced], marks: Mapping[str, Mark]) -> dict[str, int]:
+    """The labels of which no task is answered rightly, each with the number of its tasks.
 
     Args:
-        labels: as `Referenced.label` writes them.
+        marks: of a skill, by task; tasks without a score do not count.
     """
-    text = folded(reply)
-    # Scripts without spaces have letters on both sides of a word, so only Latin ones count.
-    return any(re.search(rf"(?<![a-z0-9]){re.escape(one)}(?![a-z0-9])", text) for one in labels)
+    scores: dict[str, list[float]] = {}
+    spelt: dict[str, str] = {}
+    for one in tasks:
+        held = marks.get(one.task.id)
+        if held is not None and held.hard is not None:
+            scores.setdefault(one.label, []).append(held.hard)
+            spelt.setdefault(one.label, one.expected[0])
+    return {spelt[label]: len(of) for label, of in scores.items() if max(of) < 1.0}
+
+
+def given_label(reply: str, labels: Labels) -> str | None:
+    """The label that a reply gives as its answer; None where the answer is none of them."""
+    answers = (tagged_or_all(reply), extract_answer(reply))
+    return labels.label_of([*answers, *(one.strip(" .!\"'`*") for one in answers)])

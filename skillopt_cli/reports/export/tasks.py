@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from skillopt_cli.benchmarks.kit.answers import extract_answer, tagged_or_all
+from skillopt_cli.benchmarks.kit.answers import tagged_or_all
+from skillopt_cli.benchmarks.kit.labels import given_label
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.labels import Labels, TaskAnswers, find_labels
 from skillopt_cli.core.task import SPLITS, Split, TaskSet
@@ -64,9 +65,8 @@ class ExportedTasks:
         return self.labels.label_of(row.expected)
 
     def label_in(self, text: str) -> str | None:
-        """The label that an answer names."""
-        answers = (tagged_or_all(text), extract_answer(text))
-        return self.labels.label_of([*answers, *(one.strip(" .!\"'`*") for one in answers)])
+        """The label that an answer gives."""
+        return given_label(text, self.labels)
 
 
 def exported_tasks(

@@ -10,7 +10,7 @@ from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictSplit
 from skillopt_cli.core.statistics import CHANGED, LEVEL
 from skillopt_cli.runlog.text.flips import flips_words
-from skillopt_cli.runlog.text.format import change, count, pair, score, shorten
+from skillopt_cli.runlog.text.format import change, count, one_line, pair, score, shorten
 
 _TITLES: Mapping[str, tuple[str, str]] = {
     "improved": ("Better", "good"),
@@ -28,6 +28,8 @@ TEST_DECIDES = "the exact test decides, not the interval, which is approximate"
 """What to add to a verdict that has both, where they disagree."""
 _LONGEST = 40
 """Characters of an answer that are shown."""
+_NAMED = 8
+"""Labels that are named."""
 _RAREST = 1_000_000
 
 
@@ -142,21 +144,36 @@ def majority_lines(
 ) -> tuple[str, ...]:
     """What to read a verdict on label tasks with; nothing where answers are no labels.
 
-    The score of the commonest answer, the gain of the best skill on it, and whether the seed names
-    labels at all.
+    The score of the commonest answer, the gain of the best skill on it, the labels that this skill
+    never gets right, and whether the seed gives labels at all.
     """
     if verdict is None or majority is None:
         return ()
     skill = "the seed" if verdict.identical else "the trained skill"
-    constant = majority_words(majority, verdict.split, skill)
-    if not majority.seed_names_none:
-        return (constant,)
-    return (
-        constant,
-        f"The seed names no known label in {majority.seed_unlabelled} of"
-        f" {count(majority.seed_answers, 'answer')}, so a gain over it may come from the form of"
-        " the answers alone.",
-    )
+    lines = [majority_words(majority, verdict.split, skill)]
+    if missed := never_right_words(majority.never_right):
+        lines.append(missed)
+    if majority.seed_names_none and not verdict.identical:
+        lines.append(
+            f"The seed gives no known label in {majority.seed_unlabelled} of"
+            f" {count(majority.seed_answers, 'answer')}, so a gain over it may come from the form"
+            " of the answers alone."
+        )
+    return tuple(lines)
+
+
+def never_right_words(labels: Mapping[str, int]) -> str:
+    """The labels that the best skill never gets right; empty where there are none.
+
+    `Never right: technical (0 of 3)`.
+
+    Args:
+        labels: each with the number of its tasks.
+    """
+    ranked = sorted(labels.items(), key=lambda one: -one[1])
+    named = [f"{shorten(one_line(label), _LONGEST)} (0 of {n})" for label, n in ranked]
+    more = f" and {count(len(named) - _NAMED, 'more label')}" if len(named) > _NAMED else ""
+    return f"Never right: {', '.join(named[:_NAMED])}{more}." if named else ""
 
 
 def majority_words(majority: MajorityBaseline, split: VerdictSplit, skill: str) -> str:
@@ -166,10 +183,15 @@ def majority_words(majority: MajorityBaseline, split: VerdictSplit, skill: str) 
         skill: what the sentence calls it.
     """
     tasks = count(majority.n, _task(split))
-    constant = (
-        f"Majority baseline: {_constant(majority)} scores {score(majority.score)} on the {tasks}"
-    )
     found = majority.verdict
+    tied = ""
+    if majority.equally_common > 1:
+        hardest = ", the hardest of them to beat" if found is not None else ""
+        tied = f" (one of {majority.equally_common} equally common labels{hardest})"
+    constant = (
+        f"Majority baseline: {_constant(majority)}{tied} scores {score(majority.score)} on the"
+        f" {tasks}"
+    )
     if found is not None and found.best is not None:
         # One answer is no text that an edit could have fixed or broken.
         flips = f"{found.fixed} won, {found.broke} lost"

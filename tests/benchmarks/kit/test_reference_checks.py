@@ -9,7 +9,14 @@ from task_files import write_splits
 from skillopt_cli.benchmarks.folder import SPEC
 from skillopt_cli.benchmarks.kit.data_check import check_data, task_warnings
 from skillopt_cli.benchmarks.kit.label_checks import label_findings, parts_hint, rare_labels
-from skillopt_cli.benchmarks.kit.labels import Referenced, majority_baseline, names_label
+from skillopt_cli.benchmarks.kit.labels import (
+    Referenced,
+    given_label,
+    majority_baselines,
+    never_right,
+)
+from skillopt_cli.core.labels import Labels
+from skillopt_cli.core.score import BROKEN, FULL, Mark
 from skillopt_cli.core.task import SPLITS, Split, Task
 from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import BenchmarkRequest
@@ -167,22 +174,22 @@ async def test_the_majority_baseline_is_what_the_scorer_gives() -> None:
 async def test_the_majority_baseline_is_of_the_tasks_that_are_measured() -> None:
     known = tasks(train="yyyn", selection="yn", test="ynnn")
     tested = [one.task for one in known if one.split == "test"]
-    whole = await majority_baseline(known, tested, exactly)
-    assert whole is not None
+    (whole,) = await majority_baselines(known, tested, exactly)
     assert (whole.answer, whole.score, whole.n) == ("y", 0.25, 4)
-    part = await majority_baseline(known, tested[:2], exactly)
-    assert part is not None and (part.score, part.n) == (0.5, 2)
-    assert await majority_baseline(known, [], exactly) is None
+    (part,) = await majority_baselines(known, tested[:2], exactly)
+    assert (part.score, part.n) == (0.5, 2)
+    assert await majority_baselines(known, [], exactly) == []
     singular = tasks(train="abcd", selection="ef", test="ghab")
-    assert await majority_baseline(singular, tested, exactly) is None
+    assert await majority_baselines(singular, tested, exactly) == []
 
 
-async def test_of_equally_common_labels_the_majority_baseline_takes_the_strongest() -> None:
+async def test_equally_common_labels_are_all_baselines_the_strongest_first() -> None:
     for order in ("aabb", "bbaa"):
         known = tasks(train=order, selection="ab", test="abbb")
         tested = [one.task for one in known if one.split == "test"]
-        found = await majority_baseline(known, tested, exactly)
-        assert found is not None and (found.answer, found.score) == ("b", 0.75)
+        found = await majority_baselines(known, tested, exactly)
+        assert [(one.answer, one.score) for one in found] == [("b", 0.75), ("a", 0.25)]
+        assert {one.equally_common for one in found} == {2}
 
 
 async def test_without_a_test_split_labels_are_counted_alone() -> None:
@@ -191,22 +198,30 @@ async def test_without_a_test_split_labels_are_counted_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "named"),
+    ("reply", "given"),
     [
-        ("billing", True),
-        ("It is a BILLING question.", True),
-        ("<answer>log in</answer>", True),
-        ("答案是退货。", True),
-        ("C++!", True),
-        ("", False),
-        ("I will help you with that.", False),
-        ("rebilling", False),
-        ("log  in", True),
-        ("logging in", False),
+        ("billing", "billing"),
+        ("BILLING.", "billing"),
+        ("I think so. <answer>log  in</answer>", "log in"),
+        ("退货", "退货"),
+        ("**C++**", "C++"),
+        ("", None),
+        ("It is a billing question.", None),
+        ("rebilling", None),
     ],
 )
-def test_a_reply_names_a_label_as_a_word_of_its_own(reply: str, named: bool) -> None:
-    assert names_label(reply, ("billing", "log in", "退货", "c++")) is named
+def test_a_reply_gives_a_label_only_where_that_is_its_whole_answer(
+    reply: str, given: str | None
+) -> None:
+    assert given_label(reply, Labels(("billing", "log in", "退货", "C++"))) == given
+
+
+def test_labels_that_are_never_right_are_named_with_their_tasks() -> None:
+    known = tasks(train="", selection="", test="aabbc")
+    wrong = Mark(0.0, 0.5)
+    marks = {"test0": FULL, "test1": wrong, "test2": wrong, "test3": wrong, "test4": BROKEN}
+    assert never_right(known, marks) == {"b": 2}
+    assert never_right(known, {}) == {}
 
 
 async def test_labels_that_a_split_lacks() -> None:
