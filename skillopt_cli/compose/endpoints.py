@@ -27,6 +27,8 @@ DEFAULT_BACKEND = "openai_compatible"
 AZURE_BACKEND = "openai_chat"
 WITHOUT_KEY = "`skillopt backends list` shows what needs no key"
 """What the hint of a missing key ends with."""
+SET_ADDRESS = "set AZURE_OPENAI_ENDPOINT, OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY"
+"""What the hint begins with where neither a backend nor an address is given."""
 JUDGE: Role = "judge"
 ROLES: tuple[Role, ...] = ("optimizer", "target")
 """The roles of every run; a benchmark may add the judge."""
@@ -224,8 +226,7 @@ def _check_needs(settled: Resolved, role: Role, spec: BackendSpec) -> None:
     source = _source(settled, role, "backend")
     if {"api_key_env", "base_url"} & set(need.settings):
         if not source and "base_url" in need.settings:
-            hint = "set AZURE_OPENAI_ENDPOINT, OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY"
-            hint = f"{hint}, or try `preset=demo`"
+            hint = f"{SET_ADDRESS}, or try `preset=demo`"
         hint = f"{hint}; {WITHOUT_KEY}"
     if source:
         raise ConfigError(f"{message} (backend `{spec.name}`: {source})", hint)

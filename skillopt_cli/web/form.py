@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from skillopt_cli.compose.endpoints import ROLES
+from skillopt_cli.compose.endpoints import ROLES, SET_ADDRESS, WITHOUT_KEY
 from skillopt_cli.compose.own_tasks import TASKS, as_argument, inferred_reason
 from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config import RunConfig
@@ -44,7 +44,11 @@ SOURCE = "the form"
 """Where what was typed comes from."""
 PREFIX = "set:"
 """Before the key of a setting in the name of its field."""
+SHARED = ("model.backend", "model.base_url")
+"""Settings without a flag that nearly every run needs, shown with those that have one."""
 TITLES: Mapping[str, str] = {
+    RUN_ID: "Run id",
+    "preset": "Preset",
     "train.num_epochs": "Epochs",
     "train.batch_size": "Tasks per step",
     "train.train_size": "Train tasks",
@@ -77,7 +81,18 @@ TITLES: Mapping[str, str] = {
 }
 """Labels of settings whose key is no plain name."""
 _KEY = re.compile(r"[a-z_]+(?:\.[a-z0-9_]+)+\Z")
+_ASSIGNED = re.compile(rf"`({RUN_ID}|preset)=([^`]*)`")
 _NAMED = re.compile(r"`([a-z_]+(?:\.[a-z0-9_]+)+|run_id)[`=]")
+
+
+def title_of(key: str) -> str:
+    """The label of a setting's field, in plain words."""
+    *sections, name = key.split(".")
+    if key in TITLES:
+        return TITLES[key]
+    if name in ("name", "backend") and sections[-1] in (*ROLES, "judge"):
+        return f"{sections[-1]} {'model' if name == 'name' else name}".capitalize()
+    return name.replace("_", " ").replace("lr ", "learning rate ").capitalize()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +113,7 @@ class Field:
     @property
     def title(self) -> str:
         """Its label in plain words."""
-        *sections, name = self.key.split(".")
-        if self.key in TITLES:
-            return TITLES[self.key]
-        if name in ("name", "backend") and sections[-1] in (*ROLES, "judge"):
-            return f"{sections[-1]} {'model' if name == 'name' else name}".capitalize()
-        return name.replace("_", " ").replace("lr ", "learning rate ").capitalize()
+        return title_of(self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +258,9 @@ def own_fields() -> tuple[Field, ...]:
 
 
 def first_fields() -> tuple[Field, ...]:
-    """The other settings that have a flag of their own, in that order: what is mostly set."""
-    shown = [found for found in own_flags().values() if found.setting.in_form]
+    """The other settings that are mostly set: `SHARED`, then those with a flag, in its order."""
+    shown = [own_settings()[key] for key in SHARED]
+    shown += [found for found in own_flags().values() if found.setting.in_form]
     return tuple(_field(found) for found in shown if found.key not in OWN_FIELDS)
 
 
@@ -267,7 +278,8 @@ def other_groups(options: Iterable[str], given: Given) -> list[Group]:
     """
     fields: dict[tuple[str, str], list[Field]] = {}
     for found in sorted(every_setting().values(), key=lambda found: _depth(found.key)):
-        if found.setting.in_form and not (found.setting.flag and found.key in own_settings()):
+        first = found.key in SHARED or (found.setting.flag and found.key in own_settings())
+        if found.setting.in_form and not first:
             group = found.key.rpartition(".")[0], found.section
             fields.setdefault(group, []).append(_field(found))
     # What was typed for another benchmark stays to be seen, and can be taken out.
@@ -290,6 +302,19 @@ def _depth(key: str) -> tuple[int, int]:
 def keys_in(text: str) -> list[str]:
     """The settings that an error or its hint names, in order."""
     return _NAMED.findall(text)
+
+
+def in_fields(hint: str) -> str:
+    """A hint in terms of the form: titles of fields that show no key, no variable, no command."""
+    hint = hint.replace(SET_ADDRESS, 'fill in "Base url", or choose a "Backend" that needs none')
+    hint = hint.replace(WITHOUT_KEY, 'the backends "local" and "simulated" need no key')
+    return _ASSIGNED.sub(_as_field, hint)
+
+
+def _as_field(found: re.Match[str]) -> str:
+    key, value = found.groups()
+    placeholder = value.isupper()
+    return f'"{title_of(key)}"' if placeholder else f'"{title_of(key)}" {value}'
 
 
 def _field(found: Declared) -> Field:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from skillopt_cli.compose.endpoints import WITHOUT_KEY
 from skillopt_cli.compose.own_tasks import ARGUMENT, TASKS, inferred_line
 from skillopt_cli.compose.privilege import Privilege
 from skillopt_cli.compose.request import RunRequest
@@ -23,7 +24,7 @@ from skillopt_cli.core.secrets import Secrets
 from skillopt_cli.planning.planner import PlannedRun, plan_run
 from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
 from skillopt_cli.web.context import WebContext
-from skillopt_cli.web.form import BENCHMARK, RUN_ID, SOURCE, Given, keys_in
+from skillopt_cli.web.form import BENCHMARK, RUN_ID, SOURCE, Given, in_fields, keys_in
 from skillopt_cli.web.launcher import refuse_programs
 
 MOST_MISTAKES = 20
@@ -52,6 +53,8 @@ class Wrong:
     def of(cls, error: SkillOptError, given: Given) -> Wrong:
         """A mistake at the field that its error names, or whose path it names."""
         place = next(iter([*_about(error, given), *keys_in(error.hint)]), "")
+        if not place and WITHOUT_KEY in error.hint:
+            place = "model.backend"
         return cls(error, BENCHMARK if place == "env.name" else place)
 
     def shown(self, secrets: Secrets) -> Wrong:
@@ -59,7 +62,7 @@ class Wrong:
         message = self.error.message
         for source in (SOURCE, ARGUMENT):
             message = message.replace(f" ({source})", "")
-        hint = "" if self.error.hint.startswith(MEANING) else self.error.hint
+        hint = "" if self.error.hint.startswith(MEANING) else in_fields(self.error.hint)
         return replace(self, error=SkillOptError(secrets.hide(message), secrets.hide(hint)))
 
 
