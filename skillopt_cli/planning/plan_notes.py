@@ -188,6 +188,9 @@ def _points(share: float) -> str:
 
 def warnings(plan: PlannedRun) -> Iterator[str]:
     """What to consider before money is spent."""
+    if (selection := plan.sizes["selection"]) < FEW:
+        tasks, shown = count(selection, "task"), _few_words(selection)
+        yield f"Warning: the selection split has only {tasks}: {shown}"
     yield from start_warnings(plan)
     for warning in plan.data_warnings:
         yield f"Warning: {warning}"
@@ -207,10 +210,7 @@ def _few_words(n: int) -> str:
 
 def start_warnings(plan: PlannedRun) -> Iterator[str]:
     """The warnings that a run does not give itself when it begins."""
-    planned, selection = len(plan.forecast.steps), plan.sizes["selection"]
-    if selection < FEW:
-        tasks, shown = count(selection, "task"), _few_words(selection)
-        yield f"Warning: the selection split has only {tasks}: {shown}"
+    planned = len(plan.forecast.steps)
     for script in missing_scripts(plan.config):
         yield f"Warning: {missing_words(script)}"
     if plan.unsuited:

@@ -27,7 +27,7 @@ from skillopt_cli.store.layout import EVENTS, MANIFEST, target_folders
 _BASELINES = ("seed", "no_skill", "none")
 """Texts that nobody chooses by their test score."""
 _RUNS_IN_MEMORY = 512
-_TITLES = ("test looks", "command", "run", "target", "text", "hard", "soft", "tasks", "shared")
+_TITLES = ("time", "command", "run", "target", "text", "hard", "soft", "tasks", "shared")
 _SHOWN = 6
 _WIDEST = 40
 

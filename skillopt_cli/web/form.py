@@ -100,7 +100,7 @@ class Field:
     """A setting.
 
     Attributes:
-        bounds: what a number must be, in words.
+        bounds: what a number must be, in words: `A whole number, at least 1`.
         choices: all it may be, none where that is not known.
     """
 
@@ -325,5 +325,7 @@ def _field(found: Declared) -> Field:
     if found.takes(bool):
         return Field(found.key, "truth", found.about, choices=("true", "false"))
     if found.number:
-        return Field(found.key, "number", found.about, " and ".join(found.bounds))
+        kind = "number" if found.takes(float) else "whole number"
+        bounds = ", ".join([f"A {kind}", " and ".join(found.bounds)]) if found.bounds else ""
+        return Field(found.key, "number", found.about, bounds)
     return Field(found.key, "text", found.about)

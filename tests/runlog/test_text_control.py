@@ -9,7 +9,12 @@ from facts import COPY, TIDY, attempts, begun, opening, proposing, stamp, steere
 from skillopt_cli.control.commands import ControlReply
 from skillopt_cli.core import events as ev
 from skillopt_cli.runlog.fold import fold
-from skillopt_cli.runlog.text.control import control_lines, status_document, status_lines
+from skillopt_cli.runlog.text.control import (
+    control_lines,
+    place_words,
+    status_document,
+    status_lines,
+)
 from skillopt_cli.runlog.text.edit import ground_line, ground_words
 
 LIVE = ControlReply("", 12, 3, "edits", False, False, 8, {"max_usd": 2.0})
@@ -85,6 +90,14 @@ def test_no_edit_waits_while_it_is_tried() -> None:
     document = status_document(fold(stamp(facts)), LIVE)
     assert (document["paused"], document["stages"]) == ("now", ["verify"])
     assert document["edits"] == []
+
+
+def test_the_place_of_a_run_is_its_step_or_how_many_are_recorded() -> None:
+    for facts, place in (
+        (opening(), ", 0 of 3 steps recorded"),
+        ([*opening(), ev.StepStarted(1, 1, 1, 8, 8.0, 8, "cosine")], ", step 1 of 3"),
+    ):
+        assert place_words(status_document(fold(stamp(facts)), None)) == place
 
 
 def test_the_attempts_of_the_stages_at_work_are_counted() -> None:

@@ -23,12 +23,18 @@ def seen(*facts: ev.RunEvent) -> RunView:
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        pytest.param([begun()], "before the end of step 1 of 3. No score was measured.", id="soon"),
+        pytest.param([begun()], "before the first of 3 steps. No score was measured.", id="soon"),
         pytest.param(
             opening(),
-            "before the end of step 1 of 3. Best skill so far: the seed skill, val score 0.65"
+            "before the first of 3 steps. Best skill so far: the seed skill, val score 0.65"
             " (n=20); no other text is measured yet.",
             id="seed",
+        ),
+        pytest.param(
+            [*opening(), ev.StepStarted(1, 1, 1, 8, 8.0, 8, "cosine")],
+            "before the end of step 1 of 3. Best skill so far: the seed skill, val score 0.65"
+            " (n=20); no other text is measured yet.",
+            id="in step 1",
         ),
         pytest.param(
             [*opening(), *rejected_step(1, current=0.65, holder=0)],
@@ -63,7 +69,7 @@ def test_what_runs_or_is_finished_has_no_such_words() -> None:
 def test_a_cap_that_was_reached_is_to_be_raised() -> None:
     error = ev.RunFailed("BudgetExhausted", "m", "h", 5, True, "max_usd")
     view = seen(*opening(), error)
-    assert unfinished_words(view).startswith("Budget exhausted before the end of step 1 of 3.")
+    assert unfinished_words(view).startswith("Budget exhausted before the first of 3 steps.")
     assert resume_command(view, "a") == "skillopt resume a --max-usd N"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -28,6 +29,7 @@ from skillopt_cli.core.events import (
     StepStarted,
     TestMeasured,
 )
+from skillopt_cli.core.formatting import count
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.text.format import duration
 from skillopt_cli.store.codec import dump_fact
@@ -937,3 +939,39 @@ def test_an_evaluation_shows_every_repeated_attempt() -> None:
             links = [a.attrib["href"] for a in page.iter("a") if "in=selection" in a.attrib["href"]]
             assert len(links) == 2
             assert all(asking.get(link).status_code == 200 for link in links)
+
+
+def test_what_the_user_set_is_counted_apart_from_what_a_preset_set(trained: Path) -> None:
+    with client(trained) as asking:
+        page = parsed(asking.get(RUN).text)
+    found = {}
+    for details in page.iter("details"):
+        if details.get("id", "").startswith("changed-"):
+            rows = [text_of(row) for row in details.iter("tr")][1:]
+            found[text_of(next(details.iter("summary")))] = rows
+    own, provided = found.values()
+    assert list(found) == [
+        f"{count(len(own), 'setting')} set by you, not at the default",
+        f"{count(len(provided), 'setting')} set by the preset or benchmark, not at the default",
+    ]
+    assert own and not any("preset tiny" in row or "configs/" in row for row in own)
+    assert provided and all("preset tiny" in row or "configs/" in row for row in provided)
+
+
+def test_a_run_without_a_test_score_shows_no_looks_of_other_runs(
+    trained: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(trained, tmp_path / "outputs")
+    log = folder / "searchqa/a/events.jsonl"
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = itertools.takewhile(lambda line: '"test_measured"' not in line, lines)
+    log.write_text("".join(line for line in kept if '"label":"' not in line), encoding="utf-8")
+    with client(folder) as asking:
+        assert "The test split was looked at" not in asking.get(RUN).text
+
+
+def test_a_whole_number_is_asked_for_where_one_is_required(trained: Path) -> None:
+    with client(trained) as asking:
+        page = parsed(asking.get("/new").text)
+    helps = {one.get("id"): text_of(one) for one in page.iter("span") if one.get("id")}
+    assert "A whole number, at least 1." in helps["set-train-batch_size-help"]

@@ -70,6 +70,7 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
         "exit_code": view.ending.exit_code if view.ending else None,
         "pid": live.pid if live else None,
         "step": view.done if step is None else step.number,
+        "steps_recorded": view.done,
         "planned_steps": view.total_steps,
         "stages": [stage.stage for stage in view.stages],
         "paused": steering.paused,
@@ -118,11 +119,13 @@ def _edit(number: int, edit: Edit, vetoed: dict[int, str]) -> dict[str, Any]:
 
 def place_words(document: dict[str, Any]) -> str:
     """What follows a run's status: the step it works on, or how many are recorded."""
-    done, planned = document["step"], document["planned_steps"]
+    step, recorded = document["step"], document["steps_recorded"]
+    planned = document["planned_steps"]
     if not planned:
         return ""
-    at_work = document["status"] == "running"
-    return f", step {done} of {planned}" if at_work else f", {done} of {planned} steps recorded"
+    if document["status"] == "running" and step > recorded:
+        return f", step {step} of {planned}"
+    return f", {recorded} of {planned} steps recorded"
 
 
 def status_lines(document: dict[str, Any]) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ def unfinished_words(view: RunView) -> str:
     title = _title(view)
     if not title or not view.total_steps:
         return title and f"{title} before its end."
+    if not (view.done or view.steps):
+        return f"{title} before the first of {count(view.total_steps, 'step')}. {_best_words(view)}"
     place = f"after step {view.done}" if view.done else "before the end of step 1"
     return f"{title} {place} of {view.total_steps}. {_best_words(view)}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from skillopt_cli.reports.split_ledger import ledger_blocks, split_ledger
 from skillopt_cli.runlog.costs import Document
 from skillopt_cli.runlog.schedule_file import read_schedule
 from skillopt_cli.runlog.summary import TESTS
+from skillopt_cli.runlog.text.control import place_words, status_document
 from skillopt_cli.runlog.text.ending import (
     metric_label,
     notice_words,
@@ -118,11 +119,9 @@ def overview(
         chart=score_chart(view) if trained else None,
         curve=curve(view) if trained and len(view.steps) <= MOST_DRAWN else None,
         about=_about(view),
-        changed=[row for row in settings if row["set"]],
+        changed=_by_origin(row for row in settings if row["set"]),
         solved_left_out=values.get("optimizer.rerun_solved", 1) != 1,
-        looks=list(parts_of(ledger_blocks(ledger, whole=True)))
-        if view.total_steps or ledger.own
-        else [],
+        looks=list(parts_of(ledger_blocks(ledger, whole=True))) if ledger.own else [],
         found=list(parts_of(_found(context, snapshot))),
         notes=notes,
         typed={"note": typed["note"], "tags": typed["tags"]} if typed else _typed(notes),
@@ -130,6 +129,22 @@ def overview(
         error=error,
     )
     return made if error is None else replace(made, status=422)
+
+
+def _by_origin(rows: Iterable[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The settings that are not at the default: those of the user, then those of presets.
+
+    A preset, and the file with a benchmark's defaults, come with the program.
+    """
+    found: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
+    for row in rows:
+        found[_is_provided(row["source"])].append(row)
+    parts = (("set by you", found[False]), ("set by the preset or benchmark", found[True]))
+    return [(title, chosen) for title, chosen in parts if chosen]
+
+
+def _is_provided(source: str) -> bool:
+    return source.startswith(("preset ", "configs/"))
 
 
 def _typed(notes: RunNotes) -> dict[str, str]:
@@ -188,7 +203,7 @@ def _sentence(snapshot: RunSnapshot) -> str:
         return UNREAD
     if view.run is None:
         return "There is no data about this run yet."
-    place = f", {view.done} of {view.total_steps} steps recorded" if view.total_steps else ""
+    place = place_words(status_document(view, None))
     stages = () if view.deserted else [stage.stage for stage in view.stages]
     paused = view.steering_now.paused
     state = state_words("", paused) if paused else status_words(view)
