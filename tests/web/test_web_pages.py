@@ -368,6 +368,25 @@ def test_two_texts_are_compared_as_diff_skills_does(trained: Path) -> None:
         assert asking.get("/runs/searchqa/b/skills?a=77&b=best").status_code == 404
 
 
+def test_the_best_skills_of_compared_runs_are_a_link_apart(trained: Path) -> None:
+    with client(trained) as asking:
+        page = parsed(asking.get("/compare?run=searchqa/a&run=searchqa/b&base=searchqa/a").text)
+        links = {text_of(a): a.attrib["href"] for a in page.iter("a")}
+        shown = asking.get(links["searchqa/a → searchqa/b"]).text
+        assert asking.get("/runs/searchqa/b/skills?of=searchqa/zzz&a=best").status_code == 404
+        assert asking.get("/runs/searchqa/b/skills?of=../b&a=best").status_code == 404
+    found = parsed(shown)
+    (lines,) = (e for e in found.iter("ol") if e.get("class") == "diff")
+    heads = [text_of(e) for e in lines if e.get("class") == "head"]
+    assert heads == ["---a:best", "+++b:best"]
+    first, second = (
+        (trained / f"searchqa/{run}/best_skill.md").read_text().splitlines() for run in "ab"
+    )
+    added = [text_of(e)[1:] for e in lines if e.get("class") == "added"]
+    assert {*second} - {*first} <= {*added} <= {*second} and {*second} - {*first}
+    assert [e.get("value") for e in found.iter("input") if e.get("name") == "of"] == ["searchqa/a"]
+
+
 def test_settings_come_with_their_sources(trained: Path) -> None:
     with client(trained) as asking:
         page = asking.get("/runs/searchqa/b/settings").text

@@ -60,6 +60,11 @@ def page(context: WebContext, request: Request) -> Page | Response:
     variables = {
         "base": snapshots[0].name,
         "others": [(one.name, _address(keys, one.name.key)) for one in snapshots[1:]],
+        "skills": [
+            (one.name, _skills_address(snapshots[0].name, one.name))
+            for one in snapshots[1:]
+            if all((each.folder / "best_skill.md").is_file() for each in (snapshots[0], one))
+        ],
         "labels": labels,
         "chart": overlaid_chart(trained) if trained else None,
         "blocks": blocks,
@@ -78,6 +83,12 @@ def _address(keys: Sequence[str], base: str) -> str:
     """The same comparison with another base."""
     query = [*(("run", key) for key in keys), ("base", base)]
     return f"/compare?{urlencode(query, errors='surrogatepass')}"
+
+
+def _skills_address(base: RunName, other: RunName) -> str:
+    """The differences between the best skills of two runs."""
+    query = {"of": base.key, "a": "best", "b": "best"}
+    return f"{other.url}/skills?{urlencode(query, errors='surrogatepass')}"
 
 
 def _differing(

@@ -19,7 +19,7 @@ from skillopt_cli.reports.page import visible
 from skillopt_cli.web.context import Page, WebContext, run_name
 from skillopt_cli.web.pages.attempts import cut
 from skillopt_cli.web.pages.run_page import run_page
-from skillopt_cli.web.paths import NotFound
+from skillopt_cli.web.paths import NotFound, RunName
 from skillopt_cli.web.runs import RunSnapshot
 
 CANDIDATE = "candidate-"
@@ -42,23 +42,30 @@ class DiffLine:
 
 
 def page(context: WebContext, request: Request) -> Page:
-    """Two texts of a run compared, and the second one in full."""
+    """Two texts compared, and the second one in full; the first is of the run in `of`, if named."""
     snapshot = context.runs.snapshot(run_name(request))
-    context.outputs.texts(snapshot.name)
-    choices = dict(_choices(snapshot))
     asked = request.query_params
+    other = asked.get("of", "")
+    base = context.runs.snapshot(RunName.of_key(other)) if other else snapshot
+    for one in (base, snapshot):
+        context.outputs.texts(one.name)
+    before, choices = dict(_choices(base)), dict(_choices(snapshot))
     a, b = asked.get("a", "seed"), asked.get("b", "best")
     if "0" in (a, b):
         a, b = ("seed" if which == "0" else which for which in (a, b))
-    selected: dict[str, Any] = {"choices": choices, "a": a, "b": b}
-    if not {a, b} <= choices.keys():
-        if choices and snapshot.whole:
+    selected: dict[str, Any] = {
+        "choices": choices,
+        "choices_before": before,
+        "of": base.name if other else None,
+        "a": a,
+        "b": b,
+    }
+    if a not in before or b not in choices:
+        if (before and choices) and base.whole and snapshot.whole:
             raise NotFound
         # Before the first step a run has no texts.
-        return run_page(
-            snapshot, "skills.html", "Skills", choices=choices, a=a, b=b, files=[], text=None
-        )
-    first, second = (_skill(context, snapshot, which) for which in (a, b))
+        return run_page(snapshot, "skills.html", "Skills", **selected, files=[], text=None)
+    first, second = _skill(context, base, a), _skill(context, snapshot, b)
     headline, files, others = _comparison(first, second)
     return run_page(
         snapshot,
