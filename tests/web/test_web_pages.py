@@ -994,3 +994,13 @@ def test_a_whole_number_is_asked_for_where_one_is_required(trained: Path) -> Non
         page = parsed(asking.get("/new").text)
     helps = {one.get("id"): text_of(one) for one in page.iter("span") if one.get("id")}
     assert "A whole number, at least 1." in helps["set-train-batch_size-help"]
+
+
+def test_the_scores_in_full_have_no_column_twice(trained: Path) -> None:
+    with client(trained) as asking:
+        page = parsed(asking.get(RUN).text)
+    (table,) = (t for t in page.iter("table") if text_of(next(t.iter("th"))) == "Selection")
+    titles = [text_of(head) for head in table.iter("th") if head.get("scope") == "col"]
+    rows = [text_of(head) for head in table.iter("th") if head.get("scope") == "row"]
+    assert titles == ["Selection", "hard", "soft", "tasks"]
+    assert rows[0] == "seed" and rows[-1].startswith("final, ")
