@@ -27,7 +27,7 @@ from skillopt_cli.compose.benchmark import open_benchmark
 from skillopt_cli.compose.eval_plan import EvalPlan, write_evaluation
 from skillopt_cli.compose.measured_tasks import measured_note
 from skillopt_cli.compose.request import RunRequest, run_request
-from skillopt_cli.compose.run_folder import new_folder, run_of
+from skillopt_cli.compose.run_folder import find_run, new_folder, run_of
 from skillopt_cli.compose.seed_skill import read_skill
 from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config import RunConfig
@@ -83,6 +83,8 @@ def evaluate(
     """
     chosen = known_split(split)
     scratch = bool(overrides.flags.get("env.from_scratch"))
+    if benchmark and skill is None and arms is None and not scratch:
+        _refuse_run(benchmark, overrides.out_root)
     path = skill_file(skill, overrides.out_root, scratch, needed=arms is None)
     listed = arms.split(",") if arms is not None else None
     several = arms is not None or targets is not None or repeats > 1 or lint
@@ -157,6 +159,17 @@ def _refuse_recording(recording: Path | None) -> None:
             "a recording holds the calls of one run, and --targets makes several",
             "record or replay an evaluation with one target",
         )
+
+
+def _refuse_run(name: str, out_root: Path) -> None:
+    """Refuse a run in the place of the benchmark, where no skill is named."""
+    try:
+        find_run(name, out_root)
+    except UsageError:
+        return
+    raise UsageError(
+        f"no skill is named, and `{name}` is a run", f"did you mean `--skill {name}:best`?"
+    )
 
 
 def skill_file(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +22,7 @@ from skillopt_cli.compose.request import run_request
 from skillopt_cli.compose.run_folder import find_run
 from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config.environment import read_environment
-from skillopt_cli.core.errors import UsageError
+from skillopt_cli.core.errors import RunLocked, UsageError
 from skillopt_cli.core.events import Role, RunFinished
 from skillopt_cli.engine.session import train_session
 from skillopt_cli.planning.progress import Progress
@@ -87,10 +89,23 @@ def resume(
             show_json({"summary": summary})
     else:
         request = print_plan(request, Progress.of(view), as_json=json)
-        code, summary = execute(folder, request, train_session, as_json=json)
+        with _naming_the_pause(run, paused=view.steering.paused is not None):
+            code, summary = execute(folder, request, train_session, as_json=json)
     if not json:
         show_result(folder, summary)
     end_training(code)
+
+
+@contextmanager
+def _naming_the_pause(run: str, *, paused: bool) -> Iterator[None]:
+    """Name the command that goes on with a run that another process holds, where it is paused."""
+    try:
+        yield
+    except RunLocked as error:
+        if not paused:
+            raise
+        goes_on = f"it is paused: `skillopt ctl {run} resume` goes on"
+        raise RunLocked(error.message, goes_on) from None
 
 
 def _folder_of(run: str, out_root: Path) -> Path:

@@ -25,7 +25,10 @@ from skillopt_cli.ports import BackendSpec
 
 DEFAULT_BACKEND = "openai_compatible"
 AZURE_BACKEND = "openai_chat"
-WITHOUT_KEY = "`skillopt backends list` shows what needs no key"
+WITHOUT_KEY = (
+    "`skillopt backends list` shows what needs no key, such as `model.target.backend=local` with"
+    " `model.optimizer.backend=rules`"
+)
 """What the hint of a missing key ends with."""
 SET_ADDRESS = "set AZURE_OPENAI_ENDPOINT, OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY"
 """What the hint begins with where neither a backend nor an address is given."""

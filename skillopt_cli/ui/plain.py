@@ -120,7 +120,7 @@ def lines_of(before: RunView, after: RunView, fact: ev.Stamped, *, verbose: bool
     if isinstance(event, ResultFact):
         return _result_lines(before, event)
     if isinstance(event, ControlFact):
-        return control_lines(event)
+        return control_lines(event, after.run.run_id if after.run is not None else "RUN")
     assert_never(event)
 
 
@@ -190,11 +190,24 @@ def _stage_lines(view: RunView, event: ev.StageStarted) -> Lines:
     if event.stage == "measure" and event.step == 0:
         return (f"{'Baseline' if view.total_steps else 'Measure'}: {amount}",)
     words = {
-        "rollout": f"Rollout: {amount}",
+        "rollout": f"Rollout: {_left_out(view, event)}{amount}",
         "verify": f"Verify {round_of(view, event)}: {_verified_now(view, event)}, {amount}",
         "check": f"Check {round_of(view, event)}: {amount}",
     }.get(event.stage)
     return (f"{_tag(view, event.step)} {words}",) if words else ()
+
+
+def _left_out(view: RunView, event: ev.StageStarted) -> str:
+    """How many train tasks a step leaves out; empty for none, and where a step is of a part."""
+    run = view.run
+    # In one step an epoch all train tasks are due: only those solved before are left out.
+    if run is None or run.total_steps != run.epochs or event.total >= run.n_train:
+        return ""
+    left = run.n_train - event.total
+    return (
+        f"{event.total} of {count(run.n_train, 'train task')}, {left} solved before"
+        f" {'is' if left == 1 else 'are'} left out; "
+    )
 
 
 def _verified_now(view: RunView, event: ev.StageStarted) -> str:

@@ -350,6 +350,24 @@ def cells(name: str) -> list[str]:
     return special.get(name, ["x"] * 12)
 
 
+def test_a_text_as_the_answer_beside_labels_is_warned_of(tmp_path: Path) -> None:
+    columns = {
+        "body": bodies(12),
+        "subject": [f"Parcel {n} late" for n in range(12)],
+        "queue": [QUEUES[n % 3] for n in range(12)],
+    }
+    path = table(tmp_path, columns)
+
+    def unused(**options: str) -> str:
+        assert SPEC.infer is not None
+        return SPEC.infer(BenchmarkRequest(data_path=path, options=options)).unused
+
+    said = unused(prompt_key="body", answer_key="subject")
+    assert "hardly any two tasks have the same `subject`, the answer, while `queue`" in said
+    assert said.endswith("(`env.answer_key=queue` if these are meant)")
+    assert "warning" not in unused(prompt_key="body", answer_key="queue")
+
+
 @pytest.mark.parametrize(
     ("more", "unused"),
     [

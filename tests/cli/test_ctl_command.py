@@ -84,6 +84,7 @@ def status(folder: object) -> dict[str, Any]:
 def test_a_run_killed_after_veto_and_hint_ends_like_one_that_was_not() -> None:
     with at_work("whole") as (process, whole):
         steer(whole)
+        assert "`skillopt ctl whole resume`" in refused(2, "resume", "whole").hint
         ctl(whole, "resume")
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err

@@ -107,7 +107,8 @@ def test_it_is_printed_with_its_fixes() -> None:
     assert lines[at].endswith("no model endpoint is configured for the target")
     assert lines[at + 1].strip() == (
         "fix: set AZURE_OPENAI_ENDPOINT, OPENAI_COMPATIBLE_BASE_URL or OPENAI_API_KEY, or try"
-        " `--preset demo`; `skillopt backends list` shows what needs no key"
+        " `--preset demo`; `skillopt backends list` shows what needs no key, such as"
+        " `--target-backend local` with `--optimizer-backend rules`"
     )
     assert lines[-1] == "2 checks failing, 1 warning"
     assert "\x1b" not in ended.out

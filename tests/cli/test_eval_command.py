@@ -33,6 +33,13 @@ def test_benchmark_and_settings_come_from_the_run_that_holds_the_skill() -> None
     assert json.loads(written) == found
 
 
+def test_a_run_in_the_place_of_the_benchmark_is_refused_with_its_best_skill() -> None:
+    finished_run(*SMALLEST, run_id="main")
+    ended = refused(2, "eval", "main")
+    assert ended.error.endswith("no skill is named, and `main` is a run")
+    assert "`--skill main:best`" in ended.hint
+
+
 def test_a_skill_of_an_earlier_step_belongs_to_its_run_too() -> None:
     run = finished_run(*SMALLEST)
     ended = skillopt("eval", "--skill", run / "skills/step_0000.md", "--json")

@@ -91,6 +91,24 @@ def test_golden_lines(name: str) -> None:
     assert_golden(f"plain_{name}.txt", written(states()[name]))
 
 
+def test_a_rollout_states_how_many_tasks_were_solved_before() -> None:
+    def line(total: int, **changes: int) -> str:
+        start = begun(n_train=30, **changes)
+        return written([start, ev.StageStarted(1, "rollout", total, 4)]).splitlines()[-1]
+
+    left = "27 of 30 train tasks, 3 solved before are left out; 27 items, 4 workers..."
+    assert line(27, total_steps=4, epochs=4) == f"[Step 1/4] Rollout: {left}"
+    assert "29 of 30 train tasks, 1 solved before is left out; " in line(29, total_steps=1)
+    assert line(30, total_steps=4, epochs=4) == "[Step 1/4] Rollout: 30 items, 4 workers..."
+    # A step may be of a part of the tasks, whose size the log does not hold.
+    assert line(8, total_steps=8, epochs=4) == "[Step 1/8] Rollout: 8 items, 4 workers..."
+
+
+def test_a_paused_run_is_named_in_the_command_that_goes_on() -> None:
+    text = written([begun(run_id="second"), ev.RunPaused(1, "now")])
+    assert "paused; `skillopt ctl second resume` goes on" in text
+
+
 def test_the_documented_step() -> None:
     edits = tuple(Edit("append", f"rule {i}") for i in range(4))
     decision = GateDecision("new_best", "hard", 0.68, 0.65, 0.65, 40, 40)

@@ -287,6 +287,25 @@ def unused_words(columns: Columns, used: Iterable[str], context: str, *, named: 
     return f"not used: {words} (`env.context_key={likely}` shows it with each task)"
 
 
+def other_answer(columns: Columns, answer: str, used: Iterable[str]) -> str:
+    """That another column holds labels, where the answers hardly recur; "" elsewhere.
+
+    Args:
+        answer: the column of the answers, which an option names.
+        used: all columns that are used.
+    """
+    named = columns.by_name.get(answer)
+    if named is None or not (named.varied and named.is_text):
+        return ""
+    labels = [name for name in columns.free if name not in used and columns.by_name[name].recurs]
+    if not labels:
+        return ""
+    return (
+        f"warning: hardly any two tasks have the same `{answer}`, the answer, while `{labels[0]}`"
+        f" holds few values, as labels are (`env.answer_key={labels[0]}` if these are meant)"
+    )
+
+
 def _no_ids(column: Column) -> str:
     """Why a column that ids are looked for in holds none of tasks; "" for any other."""
     return f" (no ids of tasks: {column.no_ids})" if column.no_ids else ""

@@ -15,6 +15,7 @@ from skillopt_cli.benchmarks.folder.columns import (
     answer_column,
     context_column,
     id_column,
+    other_answer,
     prompt_column,
     read_columns,
     unused_words,
@@ -94,7 +95,9 @@ def infer(request: BenchmarkRequest) -> Inference:
     scorer = request.options.get("scorer") or (found["scorer"].value if request.scored else "")
     fields = {"kind", "choices"} | ({"pattern"} if scorer == "regex" else set())
     used = fields | {answer.name, prompt.name, context, own_id.name}
-    return Inference(found, unused_words(columns, used, context, named=bool(own_id.name)))
+    unused = unused_words(columns, used, context, named=bool(own_id.name))
+    doubt = other_answer(columns, answer.name, used) if options.answer_key else ""
+    return Inference(found, "; ".join(part for part in (unused, doubt) if part))
 
 
 def _from_answers(

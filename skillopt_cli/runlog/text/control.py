@@ -16,17 +16,22 @@ from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import SUMMARY_SCHEMA
 
 
-def control_lines(event: ControlFact) -> tuple[str, ...]:
-    """The line for a fact about control."""
+def control_lines(event: ControlFact, run: str = "RUN") -> tuple[str, ...]:
+    """The line for a fact about control.
+
+    Args:
+        run: the id of the run, where it is known.
+    """
+    resume = f"`skillopt ctl {run} resume` goes on"
     match event:
         case ev.PausePlanned():
             text = "will pause when edits are chosen"
         case ev.PauseDropped():
             text = "the planned pause is cancelled"
         case ev.RunPaused(at="edits"):
-            text = "paused, edits can be vetoed now; `skillopt ctl RUN resume` goes on"
+            text = f"paused, edits can be vetoed now; {resume}"
         case ev.RunPaused():
-            text = "paused; `skillopt ctl RUN resume` goes on"
+            text = f"paused; {resume}"
         case ev.RunContinued():
             text = "resumed"
         case ev.StopRequested():
