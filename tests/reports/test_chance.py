@@ -53,7 +53,11 @@ def test_each_figure_has_one_row_that_names_it_and_its_tasks() -> None:
         ("improved", 0.12, ""),
         ("worse", 0.12, ""),
         ("unproven", 0.12, "; a gain of 0.12 or more would most likely have shown"),
-        ("underpowered", None, "; so few tasks hardly show any gain of up to 0.20"),
+        (
+            "underpowered",
+            None,
+            "; so few tasks hardly show a true gain of up to 0.20 in this paired test",
+        ),
     ],
 )
 def test_what_the_tasks_cannot_show_is_stated_where_nothing_was_shown(

@@ -62,7 +62,7 @@ def test_no_task_is_called_fixed_or_broken_under_graded_scores(metric: Any) -> N
         ({"word": "unproven", **SMALL}, "A gain of 0.12 or more would most likely have"),
         (
             {"word": "underpowered", **SMALL, "detectable": None},
-            "So few tasks hardly show any gain",
+            "So few tasks hardly show a true gain",
         ),
         ({"word": "underpowered", "n": 60}, "Only 60 of 100 tasks have both scores."),
         ({"word": "unproven", "identical": True}, "is the seed skill, unchanged"),

@@ -213,7 +213,8 @@ def unproven_words(verdict: RunVerdict) -> str:
         return f"{proof}: {TEST_DECIDES}"
     size = abs(verdict.gain or 0)
     if verdict.detectable is None:
-        few = f"so few tasks hardly show any gain of up to {CHANGED:.2f}"
+        gain = f"a true gain of up to {CHANGED:.2f}"
+        few = f"so few tasks hardly show {gain} in this paired test"
         return few if size <= CHANGED else proof
     shown = f"a gain of {verdict.detectable:.2f} or more would most likely have shown"
     return shown if size < verdict.detectable else proof
