@@ -18,7 +18,6 @@ from skillopt_cli.compose.secrets import known_secrets
 from skillopt_cli.compose.settings import settle
 from skillopt_cli.compose.trust import agree, consent_mark, unapproved
 from skillopt_cli.config.environment import read_environment
-from skillopt_cli.config.files import DEFAULT as DEFAULT_PRESET
 from skillopt_cli.config.files import preset_layers, preset_names
 from skillopt_cli.config.layers import DEFAULT, Resolved, resolve
 from skillopt_cli.core.errors import SkillOptError
@@ -72,7 +71,7 @@ def _settings_of(context: WebContext, name: RunName) -> Given:
 
 def _preset_in(sources: Iterable[str]) -> str:
     """The preset that settings come from; empty where there is none, or none of that name today."""
-    known = {name: preset_layers(name) for name in preset_names() if name != DEFAULT_PRESET}
+    known = {name: preset_layers(name) for name in preset_names() if name != DEFAULT}
     named = {*sources}
     found = [name for name in known if f"preset {name}" in named]
     # A preset may be based on another.

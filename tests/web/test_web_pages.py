@@ -34,6 +34,8 @@ from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.text.format import duration
 from skillopt_cli.store.codec import dump_fact
 from skillopt_cli.web.chart_options import score_chart
+from skillopt_cli.web.pages.attempts import compared_address
+from skillopt_cli.web.paths import RunName
 
 RUN = "/runs/searchqa/a"
 
@@ -604,6 +606,23 @@ def test_tasks_that_differ_and_the_paired_test_follow_from_the_results(trained: 
     assert pair["gain"] == pytest.approx(sum(gains) / len(gains))
     (row,) = (text_of(one) for one in page.iter("tr") if text_of(one).startswith("a -> b"))
     assert row.startswith(f"a -> b {pair['gain']:+.2f}")
+
+
+def test_an_attempt_of_a_comparison_leads_to_that_of_the_other_run(trained: Path) -> None:
+    task = next(iter(results(trained / "searchqa/a/test/best")))
+    runs = [(RunName("searchqa", run), "test/best") for run in "ab"]
+    start, there = (compared_address(task, one, [o for o in runs if o != one]) for one in runs)
+
+    def links(asking: Any, address: str) -> dict[str, str]:
+        page = parsed(asking.get(address).text)
+        return {text_of(a): a.attrib["href"] for a in page.iter("a")}
+
+    with client(trained) as asking:
+        assert links(asking, start)["searchqa/b"] == there
+        assert links(asking, there)["searchqa/a"] == start
+        for at in ("test/none", "../b"):
+            wrong = f"{start.partition('&run=')[0]}&run=searchqa/b&at={at}"
+            assert asking.get(wrong).status_code == 404
 
 
 def test_a_setting_at_its_default_is_no_difference_from_one_left_out(

@@ -51,6 +51,9 @@ NEAR = 10
 NO_LIST: Mapping[str, str] = MappingProxyType({})
 """The parameters of a link that is from no list of tasks."""
 _MOST_BYTES = 20_000_000
+_MOST_BESIDE = 8
+Place = tuple[RunName, str]
+"""A run, and the folder of an attempt in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +119,37 @@ def page(context: WebContext, request: Request) -> Page:
         attempt=document, others=others, n=len(attempts),
         expected=snapshot.texts.read([(place, task)]).get((place, task), NO_TEXTS).expected,
         what=next((one.what for one in attempts if one.place == place), place),
+        beside=_beside(context, request, (name, place), task),
         **_around(snapshot, request, task),
     )  # fmt: skip
+
+
+def compared_address(task: str, here: tuple[RunName, str], others: Sequence[Place]) -> str:
+    """The address of an attempt with links to those at the same task in other runs."""
+    run, place = here
+    query = [("run", other.key) for other, _ in others] + [("at", at) for _, at in others]
+    return f"{address(run, task, place)}&{urlencode(query, errors='surrogatepass')}"
+
+
+def _beside(
+    context: WebContext, request: Request, here: Place, task: str
+) -> list[tuple[RunName, str]]:
+    """The runs that this attempt is compared with, and the addresses of their attempts.
+
+    Raises:
+        NotFound: there is no such attempt.
+    """
+    asked = request.query_params
+    keys, places = asked.getlist("run")[:_MOST_BESIDE], asked.getlist("at")
+    others = [(RunName.of_key(key), at) for key, at in zip(keys, places, strict=False)]
+    for run, at in others:
+        if not _PLACE.fullmatch(at):
+            raise NotFound
+        context.outputs.file(run, f"{at}/{safe_name(task)}.json")
+    return [
+        (one[0], compared_address(task, one, [here, *(o for o in others if o != one)]))
+        for one in others
+    ]
 
 
 def _around(snapshot: RunSnapshot, request: Request, task: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from skillopt_cli.runlog.text.format import shorten
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.web.chart_options import overlaid_chart
 from skillopt_cli.web.context import Page, WebContext
-from skillopt_cli.web.pages.attempts import address
+from skillopt_cli.web.pages.attempts import compared_address
 from skillopt_cli.web.pages.index import run_list_page
 from skillopt_cli.web.pages.reading import reading_page
 from skillopt_cli.web.pages.task_list import last_section
@@ -110,14 +110,21 @@ def _cells(
     task: str, rows: Sequence[TaskRow | None], snapshots: Sequence[RunSnapshot]
 ) -> dict[str, Any]:
     about = next(row for row in rows if row)
+    places = [
+        (one.name, row.last.folder)
+        for row, one in zip(rows, snapshots, strict=True)
+        if row and row.last
+    ]
+    links = {
+        place[0]: compared_address(task, place, [other for other in places if other != place])
+        for place in places
+    }
     return {
         "task": task,
         "question": shorten(last_section(about.question), LONGEST),
         "expected": shorten(" or ".join(about.expected), LONGEST),
         "answers": [
-            (answer_cell(one, row, row.last), address(one.name, task, row.last.folder))
-            if row and row.last
-            else None
+            (answer_cell(one, row, row.last), links[one.name]) if row and row.last else None
             for row, one in zip(rows, snapshots, strict=True)
         ],
     }
