@@ -1,7 +1,8 @@
 """What a person asked of a run that still counts: a fold over its facts. Pure.
 
 Vetoes and hints name the step they are for, so a step that is done again, after a kill, meets the
-same ones. A pause ends with its process: a person who resumes a run wants it to go on.
+same ones. A veto holds from its round to the end of the run. A pause ends with its process: a
+person who resumes a run wants it to go on.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from skillopt_cli.core.edits import Edit, EditOutcome
+from skillopt_cli.core.edits import Edit, EditOutcome, Identity
 from skillopt_cli.core.events import (
     EditVetoed,
     HintGiven,
@@ -84,30 +85,33 @@ class Steering:
         """The hints that a step's reflection reads, in the order they were given."""
         return tuple(hint.text for hint in self.hints if hint.step == step)
 
-    def vetoes_of(self, step: int) -> tuple[EditVetoed, ...]:
-        """The vetoes of a step; of several against one edit the first."""
-        found: dict[int, EditVetoed] = {}
-        for veto in self.vetoes:
-            if veto.step == step:
-                found.setdefault(veto.number, veto)
-        return tuple(found[number] for number in sorted(found))
+    def vetoes_at(self, step: int, round: int) -> tuple[EditVetoed, ...]:
+        """The vetoes that hold for the edits chosen in a round: its own and all earlier ones."""
+        return tuple(veto for veto in self.vetoes if (veto.step, veto.round) <= (step, round))
+
+
+def vetoed_among(edits: Sequence[Edit], vetoes: Iterable[EditVetoed]) -> dict[int, EditVetoed]:
+    """The vetoes against edits, by the place of the edit, from 1; the first of several.
+
+    A veto means every edit that makes the same change, whatever it rests on.
+    """
+    against: dict[Identity, EditVetoed] = {}
+    for veto in vetoes:
+        against.setdefault(veto.edit.identity, veto)
+    return {
+        number: against[edit.identity]
+        for number, edit in enumerate(edits, 1)
+        if edit.identity in against
+    }
 
 
 def struck(
     edits: Sequence[Edit], vetoes: Iterable[EditVetoed]
 ) -> tuple[tuple[Edit, ...], tuple[EditOutcome, ...]]:
-    """The edits that are left, and the outcomes of those struck out.
-
-    A veto means one edit at one place. Where another edit is there now, as under changed
-    conditions, it strikes nothing out.
-    """
-    by_place = {veto.number: veto for veto in vetoes}
-    kept: list[Edit] = []
-    out: list[EditOutcome] = []
-    for number, edit in enumerate(edits, 1):
-        veto = by_place.get(number)
-        if veto is not None and veto.edit == edit:
-            out.append(EditOutcome(edit, "vetoed", veto.reason or VETOED))
-        else:
-            kept.append(edit)
-    return tuple(kept), tuple(out)
+    """The edits that are left, and the outcomes of those struck out."""
+    out = vetoed_among(edits, vetoes)
+    kept = tuple(edit for number, edit in enumerate(edits, 1) if number not in out)
+    return kept, tuple(
+        EditOutcome(edits[number - 1], "vetoed", veto.reason or VETOED)
+        for number, veto in out.items()
+    )

@@ -29,7 +29,7 @@ from skillopt_cli.core.events import (
 )
 from skillopt_cli.core.events.control import PausePoint
 from skillopt_cli.core.formatting import count
-from skillopt_cli.core.steering import Steering
+from skillopt_cli.core.steering import Steering, vetoed_among
 from skillopt_cli.ports import Emit
 
 CONCURRENCY = "run.max_concurrency"
@@ -83,7 +83,7 @@ class Controller:
         self._position = position
         self._steering = steering.at_rest
         self._ceiling = controls.ceiling
-        self._step = position.done
+        self._step, self._round = position.done, 1
         self._reflected = position.done
         self._edits: tuple[Edit, ...] = ()
         self._news = asyncio.Event()
@@ -102,16 +102,16 @@ class Controller:
         self._step = self._reflected = step
         return self._steering.hints_for(step)
 
-    async def review(self, step: int, edits: Sequence[Edit]) -> tuple[EditVetoed, ...]:
-        """The vetoes against a step's chosen edits, once no pause keeps the step here."""
-        self._step, self._edits = step, tuple(edits)
+    async def review(self, step: int, round: int, edits: Sequence[Edit]) -> tuple[EditVetoed, ...]:
+        """The vetoes that hold for a round's chosen edits, once no pause keeps the step here."""
+        self._step, self._round, self._edits = step, round, tuple(edits)
         if self._steering.planned and self._steering.paused is None:
             self._hold("edits")
         while self._steering.paused is not None:
             self._news.clear()
             await self._news.wait()
         self._edits = ()
-        return self._steering.vetoes_of(step)
+        return self._steering.vetoes_at(step, round)
 
     def carry_out(self, command: Command) -> ControlReply:
         """Do what a command asks.
@@ -240,10 +240,11 @@ class Controller:
                 f"there is no edit {number}: {count(len(self._edits), 'edit')} are chosen",
                 "`skillopt ctl RUN status` lists them",
             )
-        if any(veto.number == number for veto in self._steering.vetoes_of(self._step)):
+        if number in vetoed_among(self._edits, self._steering.vetoes_at(self._step, self._round)):
             raise UsageError(f"edit {number} is vetoed already")
         edit = self._edits[number - 1]
-        self._tell(EditVetoed(self._step, number, edit, self._clean(reason, "reason")))
+        reason = self._clean(reason, "reason")
+        self._tell(EditVetoed(self._step, number, edit, reason, self._round))
         return f"edit {number} of step {self._step} is struck out"
 
     def _hint(self, text: str) -> str:

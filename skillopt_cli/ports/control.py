@@ -16,8 +16,11 @@ class Control(Protocol):
         """The hints for a step's reflection, which begins now; later ones are for the next step."""
         ...
 
-    async def review(self, step: int, edits: Sequence[Edit]) -> tuple[EditVetoed, ...]:
-        """The vetoes against a step's chosen edits; returns late where a person wants time."""
+    async def review(self, step: int, round: int, edits: Sequence[Edit]) -> tuple[EditVetoed, ...]:
+        """The vetoes that hold for the edits chosen in a step's round, from 1.
+
+        Returns late where a person wants time.
+        """
         ...
 
 
@@ -28,6 +31,6 @@ class Unsteered:
         """None."""
         return ()
 
-    async def review(self, step: int, edits: Sequence[Edit]) -> tuple[EditVetoed, ...]:
+    async def review(self, step: int, round: int, edits: Sequence[Edit]) -> tuple[EditVetoed, ...]:
         """None, at once."""
         return ()

@@ -11,12 +11,14 @@ from skillopt_cli.stages.run import Run
 
 
 async def review(run: Run, chosen: Patch) -> Patch:
-    """The patch without the edits that are vetoed, which it keeps apart with why.
+    """The patch without the edits that are vetoed, now or earlier, which it keeps apart with why.
 
-    Waits while the run is paused here.
+    Waits while the run is paused here. A veto given here finds its edit again in a step that is
+    done again, unless conditions have changed.
     """
-    vetoes = await run.control.review(run.number, chosen.edits)
+    vetoes = await run.control.review(run.number, run.round, chosen.edits)
     kept, vetoed = struck(chosen.edits, vetoes)
-    if len(vetoed) < len(vetoes):
+    given_here = (veto for veto in vetoes if (veto.step, veto.round) == (run.number, run.round))
+    if {veto.edit.identity for veto in given_here} - {outcome.edit.identity for outcome in vetoed}:
         run.emit(Degraded("update", "a veto struck nothing out: its edit is not proposed any more"))
     return replace(chosen, edits=kept, set_aside=(*chosen.set_aside, *vetoed))

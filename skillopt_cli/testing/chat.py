@@ -80,7 +80,7 @@ class ScriptedControl:
         """The step's hints."""
         return tuple(self.hint_texts.get(step, ()))
 
-    async def review(self, step: int, edits: Sequence[Edit]) -> tuple[EditVetoed, ...]:
+    async def review(self, step: int, round: int, edits: Sequence[Edit]) -> tuple[EditVetoed, ...]:
         """The step's vetoes."""
         numbers = [n for n in self.vetoes.get(step, ()) if 0 < n <= len(edits)]
-        return tuple(EditVetoed(step, n, edits[n - 1]) for n in numbers)
+        return tuple(EditVetoed(step, n, edits[n - 1], round=round) for n in numbers)

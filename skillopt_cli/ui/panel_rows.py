@@ -9,6 +9,7 @@ from rich.text import Text
 
 from skillopt_cli.core.edit_counts import outcomes_words
 from skillopt_cli.core.events import OUTAGE
+from skillopt_cli.core.steering import vetoed_among
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.edit import edit_words, ground_line, ground_words
 from skillopt_cli.runlog.text.ending import (
@@ -108,8 +109,11 @@ def _waiting(view: RunView, step: StepView) -> bool:
 
 def _chosen(view: RunView, step: StepView) -> Iterator[tuple[str, str, str]]:
     """The edits a person may strike out, by the numbers they are struck out by."""
-    vetoed = {veto.number for veto in view.steering.vetoes_of(step.number)}
-    for number, edit in enumerate(step.chosen.chosen if step.chosen else (), 1):
+    chosen = step.chosen
+    if chosen is None:
+        return
+    vetoed = vetoed_among(chosen.chosen, view.steering.vetoes_at(chosen.step, chosen.round))
+    for number, edit in enumerate(chosen.chosen, 1):
         out = number in vetoed
         sign, style = ("x", "dim") if out else ("?", "")
         yield sign, f"{number} {'vetoed: ' if out else ''}{edit_words(edit)}", style

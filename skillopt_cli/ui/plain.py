@@ -223,7 +223,7 @@ def _to_verify(view: RunView, number: int) -> tuple[Edit, ...]:
     step = view.step_at(number)
     if step is None or step.chosen is None:
         return ()
-    return struck(step.chosen.chosen, view.steering.vetoes_of(number))[0]
+    return struck(step.chosen.chosen, view.steering.vetoes_at(number, step.chosen.round))[0]
 
 
 def _skill(label: str) -> str:

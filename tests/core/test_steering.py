@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 from hypothesis import given
@@ -22,7 +23,7 @@ from skillopt_cli.core.events import (
     StopRequested,
 )
 from skillopt_cli.core.ledger import Worked
-from skillopt_cli.core.steering import VETOED, Steering, struck
+from skillopt_cli.core.steering import VETOED, Steering, struck, vetoed_among
 
 ONE, TWO = Edit("append", "- one"), Edit("append", "- two")
 STARTED = RunStarted("a", "toy", 0, 4, 2, "o", "t", "d", 1, 1, 1, "hard")
@@ -61,21 +62,28 @@ def test_a_planned_pause_outlives_another_and_is_used_up_where_it_takes_hold() -
     assert not told(PausePlanned(), RunPaused(1, "edits")).planned
 
 
-def test_hints_and_vetoes_are_those_of_their_step_and_outlive_the_process() -> None:
+def test_hints_are_those_of_their_step_and_vetoes_hold_from_their_round_on() -> None:
     steering = told(
         HintGiven(1, "a"), HintGiven(2, "b"), HintGiven(1, "c"), EditVetoed(2, 2, TWO), STARTED
     )
     assert steering.hints_for(1) == ("a", "c")
     assert steering.hints_for(2) == ("b",)
     assert steering.hints_for(3) == ()
-    assert steering.vetoes_of(1) == ()
-    assert steering.vetoes_of(2) == (EditVetoed(2, 2, TWO),)
+    assert steering.vetoes_at(1, 3) == ()
+    assert steering.vetoes_at(2, 1) == steering.vetoes_at(3, 1) == (EditVetoed(2, 2, TWO),)
+    later = told(EditVetoed(2, 1, ONE, round=2))
+    assert later.vetoes_at(2, 1) == ()
+    assert later.vetoes_at(2, 2) == later.vetoes_at(3, 1) == (EditVetoed(2, 1, ONE, round=2),)
 
 
-def test_a_veto_strikes_out_the_edit_at_its_place_only() -> None:
-    kept, out = struck([ONE, TWO, ONE], [EditVetoed(1, 3, ONE, "no"), EditVetoed(1, 2, ONE)])
-    assert kept == (ONE, TWO)
-    assert out == (EditOutcome(ONE, "vetoed", "no"),)
+def test_a_veto_strikes_out_every_edit_that_makes_the_change() -> None:
+    again = replace(ONE, evidence="other failures", support=7, tasks=("t9",))
+    vetoes = [EditVetoed(1, 3, ONE, "no"), EditVetoed(1, 2, ONE)]
+    kept, out = struck([TWO, again], vetoes)
+    assert kept == (TWO,)
+    assert out == (EditOutcome(again, "vetoed", "no"),)
+    assert vetoed_among([TWO, again], vetoes) == {2: EditVetoed(1, 3, ONE, "no")}
+    assert struck([replace(ONE, file="other.md")], vetoes)[1] == ()
     assert struck([ONE], [EditVetoed(1, 1, ONE)])[1][0].reason == VETOED
     assert struck([ONE], []) == ((ONE,), ())
 

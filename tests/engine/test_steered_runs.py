@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from skillopt_cli.backends.simulated import Simulated
 from skillopt_cli.backends.simulated.settings import SimulatedConfig
 from skillopt_cli.control import commands
 from skillopt_cli.core import events as ev
+from skillopt_cli.core.edits import Patch
 from skillopt_cli.core.errors import BudgetExhausted, UsageError
 from skillopt_cli.core.events import RunEvent, Stamped
 from skillopt_cli.core.task import ChatReply, ChatRequest
@@ -22,6 +24,7 @@ from skillopt_cli.engine.controller import Controller
 from skillopt_cli.engine.session import Session, train_session
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.history import VOLATILE, history
+from skillopt_cli.stages.review import review
 from skillopt_cli.testing import (
     EventLog,
     MemoryStore,
@@ -163,6 +166,26 @@ async def test_a_vetoed_edit_is_not_in_the_candidate_and_the_next_step_hears_of_
     reflections = desk.model.texts("reflect")
     assert any(told in text for text in reflections)
     assert not any(told in text for text in reflections[:2])
+
+
+async def test_a_veto_holds_for_the_later_rounds_and_steps_of_the_run() -> None:
+    desk = Desk()
+    desk.at(chosen, commands.Pause("edits"))
+    desk.at(paused, commands.Veto(1, "not this one"), commands.Resume())
+    assert await desk.begin() == 0
+    (veto,) = desk.log.of(ev.EditVetoed)
+    again = replace(veto.edit, evidence="other failures", support=9)
+    other = replace(veto.edit, content="- something else")
+    first, second = (desk.session.run.at(desk.session.run.plan.step(n)) for n in (1, 2))
+    for later in (first.in_round(2, ()), second):
+        chosen_again = await review(later, Patch((other, again)))
+        assert chosen_again.edits == (other,)
+        (outcome,) = chosen_again.set_aside
+        assert (outcome.edit, outcome.state, outcome.reason) == (again, "vetoed", "not this one")
+        assert (await review(later, Patch((other,)))).edits == (other,)
+    assert not [event for event in desk.log.of(ev.Degraded) if "veto" in event.reason]
+    await review(first, Patch((other,)))
+    assert [event for event in desk.log.of(ev.Degraded) if "veto" in event.reason]
 
 
 async def test_a_step_all_of_whose_edits_are_vetoed_is_skipped() -> None:

@@ -134,4 +134,4 @@ def test_without_a_process_the_log_says_what_it_can() -> None:
 def test_a_step_taken_up_again_keeps_its_vetoes_and_ends_the_pause() -> None:
     view = fold(stamp([*waiting(), begun()]))
     assert view.steering.paused is None
-    assert [v.number for v in view.steering.vetoes_of(1)] == [2]
+    assert [v.number for v in view.steering.vetoes_at(1, 1)] == [2]

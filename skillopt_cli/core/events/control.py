@@ -70,10 +70,10 @@ class SettingChanged:
 
 @dataclass(frozen=True, slots=True)
 class EditVetoed:
-    """A chosen edit was struck out before the candidate was made.
+    """A chosen edit was struck out before the candidate was made, and for the rest of the run.
 
     Attributes:
-        number: its place among the step's chosen edits, from 1.
+        number: its place among the chosen edits of the step's round, from 1.
         reason: in the person's words, empty when none were given.
     """
 
@@ -81,6 +81,7 @@ class EditVetoed:
     number: int
     edit: Edit
     reason: str = ""
+    round: int = 1
     kind: Literal["edit_vetoed"] = "edit_vetoed"
 
 

@@ -7,6 +7,7 @@ from typing import Any, assert_never
 from skillopt_cli.control.commands import ControlReply
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit
+from skillopt_cli.core.steering import vetoed_among
 from skillopt_cli.runlog.event_groups import ControlFact
 from skillopt_cli.runlog.summary import status
 from skillopt_cli.runlog.text.edit import edit_words, ground_line, ground_words
@@ -65,8 +66,10 @@ def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:
     # Edits wait between stages: while one is at work, they are tried or are of an earlier round.
     held = steering.paused is not None and not view.stages
     waiting = held and step is not None and step.candidate is None
-    edits = step.chosen.chosen if waiting and step and step.chosen else ()
-    vetoed = {veto.number: veto.reason for veto in steering.vetoes_of(view.at)} if edits else {}
+    chosen = step.chosen if waiting and step else None
+    edits = chosen.chosen if chosen else ()
+    vetoes = steering.vetoes_at(chosen.step, chosen.round) if chosen else ()
+    vetoed = {number: veto.reason for number, veto in vetoed_among(edits, vetoes).items()}
     limits, most = view.run.limits if view.run else None, most_edits(step)
     return {
         "schema": SUMMARY_SCHEMA,
