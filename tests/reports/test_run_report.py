@@ -129,7 +129,7 @@ def test_status_words() -> None:
 
 def test_a_run_that_failed_before_its_baseline_has_a_cause_and_no_best_score() -> None:
     shown = told([begun(), ev.RunFailed("AuthFailed", "the key was refused", "h", 4, True)])
-    broken_off = "Failed before the end of step 1 of 3. No score was measured."
+    broken_off = "Failed before the first of 3 steps. No score was measured."
     assert f"{broken_off}\nCause: the key was refused\nhint: h\n" in shown
     assert "To go on: `skillopt resume 2026-01-31_10-30-00`\n" in shown
     assert "overestimates" not in shown
