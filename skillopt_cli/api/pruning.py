@@ -17,7 +17,7 @@ from skillopt_cli.compose.run_folder import new_folder, run_of
 from skillopt_cli.compose.seed_skill import read_skill
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.reports.diff.named_skill import skill_path
-from skillopt_cli.store.atomic_files import check_vacant
+from skillopt_cli.store.atomic_files import check_replaceable_folder, check_vacant
 
 EXAMPLE = "skillopt prune FILE searchqa"
 
@@ -54,7 +54,10 @@ async def prune_async(
     path = skill_path(str(skill), made.out_root)
     target = pruned_path(path, Path(out) if out is not None else None)
     plan = prune_plan(str(skill), path, target)
-    check_vacant(target)
+    if plan.arms[0].skill.folder is None:
+        check_vacant(target)
+    else:
+        check_replaceable_folder(target, force=False)
     request = run_request(made.measuring(run_of(path), EXAMPLE), read_environment())
     now = datetime.now().astimezone()
     with new_folder(request.config, run_id, now) as folder:

@@ -35,7 +35,7 @@ from skillopt_cli.core.events import SkillPruned
 from skillopt_cli.engine.session import prune_session
 from skillopt_cli.reports.diff.named_skill import skill_path
 from skillopt_cli.runlog.pruning import TITLES, block_row, pruned_words
-from skillopt_cli.store.atomic_files import check_replaceable, check_vacant
+from skillopt_cli.store.atomic_files import check_replaceable, check_replaceable_folder
 
 
 @with_run_flags(*FILES, *MEASURING)
@@ -66,7 +66,7 @@ def prune(
     if plan.arms[0].skill.folder is None:
         check_replaceable(target, force=force)
     else:
-        check_vacant(target)  # a skill folder replaces nothing
+        check_replaceable_folder(target, force=force)
     overrides = overrides.measuring(run_of(path), EXAMPLE)
     request = run_request(overrides, read_environment(), record, replay)
     note_unused_settings(run_of(path), overrides, request.config)

@@ -63,6 +63,34 @@ def check_replaceable(out: Path, *, force: bool) -> None:
     _check_parent(out)
 
 
+def check_replaceable_folder(out: Path, *, force: bool) -> None:
+    """Check where a skill folder is to be written that replaces another one on request.
+
+    Args:
+        force: whether that was requested, by `--force`.
+
+    Raises:
+        UsageError: something is there that is no skill folder or may not be replaced, the name is
+            that of a Markdown file, or the folder around it is not, or must not be written.
+    """
+    if not out.is_dir() and out.suffix == ".md":
+        raise UsageError(
+            f"{out} names a file, and the skill is a folder",
+            f"name a folder with --out, such as {out.with_suffix('')}",
+        )
+    if out.exists() or out.is_symlink():
+        if out.is_symlink() or not (out / SKILL_FILE).is_file():
+            raise UsageError(
+                f"{out} exists already, and is no skill folder", "choose another folder with --out"
+            )
+        if not force:
+            raise UsageError(
+                f"{out} exists already",
+                "choose another folder with --out, or replace it with --force",
+            )
+    _check_parent(out)
+
+
 def _refuse_folder(out: Path) -> None:
     if out.is_dir():
         raise UsageError(f"{out} is a folder", "name a file in it with --out")

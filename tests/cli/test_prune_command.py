@@ -98,8 +98,36 @@ def test_a_skill_folder_replaces_no_file() -> None:
     Path("folder.pruned").write_text("mine", encoding="utf-8")
     ended = refused(2, "prune", "folder", "searchqa", *SMALLEST, "--force")
     assert "folder.pruned exists already" in ended.error
-    assert ended.hint == "hint: choose another file with --out"
+    assert ended.hint == "hint: choose another folder with --out"
     assert Path("folder.pruned").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_skill_folder_is_replaced_on_request_only() -> None:
+    mine("folder/SKILL.md")
+    given = ("prune", "folder", "searchqa", *SMALLEST)
+    Path("folder.pruned").mkdir()
+    Path("folder.pruned/SKILL.md").write_text("old", encoding="utf-8")
+    ended = refused(2, *given)
+    assert "folder.pruned exists already" in ended.error
+    assert ended.hint == "hint: choose another folder with --out, or replace it with --force"
+    assert skillopt(*given, "--force").code == 0
+    assert Path("folder.pruned/SKILL.md").read_text(encoding="utf-8") != "old"
+
+
+def test_a_folder_of_other_files_is_never_replaced_by_a_skill_folder() -> None:
+    mine("folder/SKILL.md")
+    Path("folder.pruned").mkdir()
+    ended = refused(2, "prune", "folder", "searchqa", *SMALLEST, "--force")
+    assert "is no skill folder" in ended.error
+    assert Path("folder.pruned").is_dir()
+
+
+def test_a_pruned_skill_folder_is_not_named_like_a_file() -> None:
+    mine("folder/SKILL.md")
+    ended = refused(2, "prune", "folder", "searchqa", *SMALLEST, "--out", "px.md")
+    assert "px.md names a file, and the skill is a folder" in ended.error
+    assert ended.hint == "hint: name a folder with --out, such as px"
+    assert not Path("px.md").exists()
 
 
 def test_a_capped_pruning_is_taken_up_without_repeating_a_call() -> None:
