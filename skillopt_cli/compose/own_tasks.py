@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -104,18 +104,29 @@ def inferred_line(
     Args:
         cut: whether it matters into which splits the tasks are cut.
     """
-    found = []
+    found: dict[str, str] = {}
     for name in INFERRED:
         if name == "split_ratio" and not cut:
             continue
         if reason := inferred_reason(sources.get(f"env.{name}", "")):
             value = str(config.env.options.get(name, getattr(config.env, name, "")))
             shown = f" {value}" if len(value) <= _LONGEST and "\n" not in value else ""
-            found.append(f"{name}{shown} ({reason})")
+            found[name] = f"{name}{shown} ({reason})"
     if not found:
         return unused[:1].upper() + unused[1:]
-    parts = [", ".join(found), *([unused] if unused else [])]
-    return f"Inferred: {'; '.join(parts)}; `env.scorer=NAME` and the like set another"
+    parts = [", ".join(found.values()), *([unused] if unused else [])]
+    return f"Inferred: {'; '.join(parts)}; {_others(found)}"
+
+
+def _others(found: Collection[str]) -> str:
+    """How to set another value of what was inferred; one setting stands for several."""
+    example = "scorer" if "scorer" in found else next(iter(found))
+    if example == "seed_skill":
+        example, value = "skill_init", "FILE"
+    else:
+        value = "2:1:1" if example == "split_ratio" else "NAME"
+    sets = "sets" if len(found) == 1 else "and the like set"
+    return f"`env.{example}={value}` {sets} another"
 
 
 def inferred_reason(source: str) -> str:

@@ -12,6 +12,8 @@ import yaml
 from command_line import SMALLEST, TINY, events, refused, rows, skillopt
 
 import skillopt_cli
+from skillopt_cli.compose.own_tasks import inferred_line
+from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.task import SPLITS
 from skillopt_cli.plugins import load_benchmark
@@ -423,3 +425,21 @@ def test_limits_of_a_split_do_not_cut_all_tasks() -> None:
     assert ended.code == 0, ended.err
     tasks = load_benchmark("searchqa").open(BenchmarkRequest(data_root=Path("data")))
     assert ended.json["n_items"] == sum(len(tasks.tasks(split)) for split in SPLITS)
+
+
+@pytest.mark.parametrize(
+    ("found", "stated"),
+    [
+        (("split_ratio",), "`env.split_ratio=2:1:1` sets another"),
+        (("prompt_key", "split_ratio"), "`env.prompt_key=NAME` and the like set another"),
+        (("prompt_key", "scorer"), "`env.scorer=NAME` and the like set another"),
+        (("seed_skill",), "`env.skill_init=FILE` sets another"),
+    ],
+)
+def test_the_line_on_what_was_inferred_names_a_setting_of_it(
+    found: tuple[str, ...], stated: str
+) -> None:
+    sources = {f"env.{name}": "inferred: why" for name in found}
+    line = inferred_line(RunConfig(), sources, "")
+    assert line.endswith(f"; {stated}")
+    assert all(f"{name} " in line for name in found)
