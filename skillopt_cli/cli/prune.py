@@ -34,7 +34,7 @@ from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.events import SkillPruned
 from skillopt_cli.engine.session import prune_session
 from skillopt_cli.reports.diff.named_skill import skill_path
-from skillopt_cli.runlog.pruning import TITLES, block_row, pruned_words
+from skillopt_cli.runlog.pruning import TITLES, block_row, pruned_words, whole_paragraph_words
 from skillopt_cli.store.atomic_files import check_replaceable, check_replaceable_folder
 
 
@@ -89,5 +89,7 @@ def show_prune(folder: Path, event: SkillPruned, plan: EvalPlan, *, json: bool) 
         return
     show_table(TITLES, [block_row(block) for block in event.blocks])
     typer.echo(pruned_words(event))
+    if words := whole_paragraph_words(event):
+        typer.echo(f"hint: {words}")
     typer.echo(f"wrote {plan.pruned}")
     typer.echo(f"details: {folder}")

@@ -12,6 +12,8 @@ CHARS_PER_TOKEN = 4
 """The estimate behind every number of tokens of a text that no model has counted."""
 TITLES = ("block", "kind", "chars", "gain", "won", "lost", "outcome")
 _WIDEST = 48
+_LINE_ENDS = 4
+"""Most characters that go with the last line of a block: two line ends of two characters."""
 
 
 def pruned_document(event: SkillPruned) -> Document:
@@ -47,6 +49,15 @@ def pruned_words(event: SkillPruned) -> str:
         f" {count(saved // CHARS_PER_TOKEN, 'token')} less per attempt (a token per"
         f" {CHARS_PER_TOKEN} characters), score {before} -> {after}"
     )
+
+
+def whole_paragraph_words(event: SkillPruned) -> str:
+    """How to have the lines of a paragraph tried singly; empty where none was kept with several."""
+    kept = (block for block in event.blocks if block.block == "paragraph" and not block.removed)
+    # What goes with a paragraph of one line is its line end and a blank line.
+    if event.before == 0 or all(block.chars <= len(block.line) + _LINE_ENDS for block in kept):
+        return ""
+    return "a paragraph is tried as a whole: write rules as list items to have each tried alone"
 
 
 def block_row(block: BlockTried) -> list[str]:

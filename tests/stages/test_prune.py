@@ -11,7 +11,7 @@ from scores import Target, answer, table_run
 from skillopt_cli.core.events import RolloutFinished, SkillPruned
 from skillopt_cli.core.score import Mark, Measured
 from skillopt_cli.core.skill import SkillDocument
-from skillopt_cli.runlog.pruning import pruned_words
+from skillopt_cli.runlog.pruning import pruned_words, whole_paragraph_words
 from skillopt_cli.stages import measure, prune
 from skillopt_cli.testing import EventLog
 
@@ -108,3 +108,18 @@ def test_of_a_skill_that_solves_nothing_nothing_is_removed(metric: str, *, kept:
     reasons = [block.reason for block in event.blocks if not block.removed]
     assert (reasons == ["no removal scores lower than 0"] * 2) == kept
     assert kept == all(block.chars > 0 and not block.removed for block in event.blocks)
+
+
+@pytest.mark.parametrize(
+    ("text", "hinted"),
+    [
+        ("# T\n\nneeded\nother\nthird\n", True),
+        ("# T\n\nneeded\n", False),
+        ("# T\n\n- needed\n- other\n", False),
+    ],
+)
+def test_that_a_kept_paragraph_of_several_lines_was_tried_whole_is_stated(
+    text: str, *, hinted: bool
+) -> None:
+    _, event, _ = pruned(text)
+    assert ("list items" in whole_paragraph_words(event)) == hinted
