@@ -28,6 +28,7 @@ from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.compose.roles import ModelContext, Models, open_models, players_of, role_spec
 from skillopt_cli.compose.run_folder import closed_above
 from skillopt_cli.compose.schedule import caps_of, gate_rule, stage_variants, train_plan
+from skillopt_cli.compose.script_paths import check_script
 from skillopt_cli.compose.secrets import announced, known_secrets
 from skillopt_cli.compose.seed_skill import (
     check_loadable,
@@ -126,6 +127,8 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
         seed = request.skill or training_seed(base.config, benchmark.seed_skill)
         skills = (seed, *request.arms)
         check_loadable(skills, role_spec(base.config, "target"))
+        if request.calls and request.replay is None:
+            check_script(base.config, skills)
         executors, warnings = _open_executors(base)
         models = _open_models(base, limits, executors, recorder)
         plan = train_plan(base.config, benchmark)

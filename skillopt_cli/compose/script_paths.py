@@ -5,6 +5,7 @@ Attempts run in folders of their own, where a relative path would lead nowhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from os.path import normpath, relpath
@@ -16,6 +17,9 @@ from skillopt_cli.backends.agents.agent_settings import is_script
 from skillopt_cli.compose.endpoints import backend_name
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import Resolved
+from skillopt_cli.core.errors import ConfigError
+from skillopt_cli.core.skill import SkillDocument
+from skillopt_cli.plugins import OWN_TASKS
 
 _SECTION = "command"
 ARGV = f"model.{_SECTION}.argv"
@@ -26,6 +30,8 @@ CORRECT = (
 """What to do about a script that is no file."""
 _PLACES = ("~", "-", "{", "$")
 """First characters of a word that is no path."""
+_INTERPRETER = re.compile(r"(python|pypy|node|ruby|perl|php|lua|Rscript)[0-9.]*\Z")
+"""Programs that end at once where the script they are given is no file."""
 
 
 def with_script_paths(settled: Resolved) -> Resolved:
@@ -75,6 +81,34 @@ def missing_scripts(config: RunConfig) -> list[str]:
         and not Path(word).is_file()
         and not (skill and _of_skill(word, Path(skill), beside))
     ]
+
+
+def check_script(config: RunConfig, skills: Sequence[SkillDocument]) -> None:
+    """Refuse a command whose interpreter is given a script that no attempt can have.
+
+    Any other word may name what an attempt makes, and files of a benchmark may lie in its folder.
+
+    Args:
+        skills: those that attempts are made with.
+
+    Raises:
+        ConfigError: the script is an absolute path without a file; or a relative one, no skill has
+            a file of that path, and the tasks are a user's own, which bring no files.
+    """
+    # The nodes of a cluster may have other files.
+    if config.run.executor == "ray" or not (missing := missing_scripts(config)):
+        return
+    section = config.model.section(_SECTION)
+    program, *words = getattr(section, "argv", ())
+    script = next((word for word in words if word != "-u"), "")
+    if script not in missing or Path(script).exists() or not _INTERPRETER.match(Path(program).name):
+        return
+    if not script.startswith("/"):
+        beside = Path(getattr(section, "skill_file", "")).parent
+        path = relpath(script, beside)
+        if config.env.name != OWN_TASKS or any(s.folder and s.folder.file(path) for s in skills):
+            return
+    raise ConfigError(f"{ARGV} names the script `{script}`, which does not exist", CORRECT)
 
 
 def missing_words(script: str) -> str:

@@ -205,3 +205,54 @@ def test_a_probe_asks_the_real_program(server: ModelServer, backend: str) -> Non
     )
     assert ended.code == 0, ended.err
     assert "Paris" in ended.out
+
+
+def gone(argv: str) -> tuple[str, ...]:
+    return (*COMMAND, "--set", f"model.command.argv={argv}", "--executor", "local")
+
+
+@pytest.mark.parametrize("verb", ["train", "eval", "answer", "aa", "prune"])
+def test_a_script_that_no_attempt_can_have_is_refused_before_the_run(verb: str) -> None:
+    tasks = "".join(f"question {n},{'ab'[n % 2]}\n" for n in range(12))
+    Path("own.csv").write_text(f"question,answer\n{tasks}", encoding="utf-8")
+    Path("s.md").write_text("# Sort\n\nName the letter.\n", encoding="utf-8")
+    order = {
+        "train": ("own.csv",),
+        "eval": ("own.csv", "--skill", "s.md"),
+        "answer": ("own.csv", "--skill", "s.md"),
+        "aa": ("s.md", "own.csv", "--repeats", "2"),
+        "prune": ("s.md", "own.csv"),
+    }[verb]
+    for script in ("agnt.py", "/nowhere/agnt.py"):
+        ended = refused(2, verb, *order, *gone(f"python3 -u {script}"))
+        assert ended.error == (
+            f"error: model.command.argv names the script `{script}`, which does not exist"
+        )
+        assert "correct its path" in ended.hint
+    assert not Path("outputs").exists()
+
+
+@pytest.mark.parametrize(
+    ("tasks", "argv"),
+    [
+        # A benchmark may put files into the folder of an attempt.
+        ("searchqa", "python3 agnt.py"),
+        # The skill's folder has it.
+        ("own.csv", "python3 scripts/say.py"),
+        # The program may make it, or look for it elsewhere.
+        ("own.csv", "cat agnt.py"),
+        ("own.csv", "python3 -m json.tool made.py"),
+    ],
+)
+def test_a_script_that_an_attempt_may_have_is_not_refused(tasks: str, argv: str) -> None:
+    rows = "".join(f"question {n},{'ab'[n % 2]}\n" for n in range(12))
+    Path("own.csv").write_text(f"question,answer\n{rows}", encoding="utf-8")
+    Path("mine/scripts").mkdir(parents=True)
+    Path("mine/SKILL.md").write_text("# Sort\n\nName the letter.\n", encoding="utf-8")
+    Path("mine/scripts/say.py").write_text("print('a')\n", encoding="utf-8")
+    order = (*gone(argv), "--set", "model.command.skill_file=SKILL.md", "--run-id", "r")
+    ended = skillopt(
+        "eval", tasks, "--skill", "mine", *order, "--set", "model.retry.max_attempts=1"
+    )
+    assert "which does not exist" not in ended.err
+    assert ended.code != 2, ended.err
