@@ -16,7 +16,8 @@ from skillopt_cli.compose.flags import check_named_once
 from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config.declarations import own_flags, own_task_flags
-from skillopt_cli.config.layers import Layer, Strength, leaf_layer, suggestion
+from skillopt_cli.config.layers import Layer, Strength, leaf_layer
+from skillopt_cli.config.suggestions import suggestion
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.events import Stamped
 from skillopt_cli.engine.bus import Subscriber

@@ -32,9 +32,9 @@ from skillopt_cli.config.layers import (
     environment_layers,
     explained,
     resolve,
-    suggestion,
 )
 from skillopt_cli.config.section import in_home
+from skillopt_cli.config.suggestions import suggestion
 from skillopt_cli.core.errors import ConfigError, DataError, SkillOptError
 from skillopt_cli.core.events import Role
 from skillopt_cli.core.secrets import Secrets

@@ -13,10 +13,11 @@ import yaml
 
 from skillopt_cli.config.declarations import declared, known_keys, own_settings
 from skillopt_cli.config.environment import user_folder
-from skillopt_cli.config.layers import DEFAULT, Layer, Tier, flatten, put, suggestion, typed
+from skillopt_cli.config.layers import DEFAULT, Layer, Tier, flatten, put, typed
 from skillopt_cli.config.model import RunConfig
 from skillopt_cli.config.scalars import Written, is_null, read_yaml
 from skillopt_cli.config.section import in_home, is_address
+from skillopt_cli.config.suggestions import suggestion
 from skillopt_cli.core.errors import ConfigError
 from skillopt_cli.safe_files import MOST_SETTINGS, read_text
 

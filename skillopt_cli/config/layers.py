@@ -9,7 +9,7 @@ one of the same strength; a stronger shared one wins over it.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
@@ -22,6 +22,7 @@ from skillopt_cli.config.environment import file_of
 from skillopt_cli.config.model import ENV_PREFIX, NESTING, RunConfig
 from skillopt_cli.config.model_section import Endpoint
 from skillopt_cli.config.scalars import Written, is_null, read_value, settle_written
+from skillopt_cli.config.suggestions import suggestion
 from skillopt_cli.config.validation_messages import (
     CLASH,
     advice,
@@ -308,21 +309,3 @@ def _touch(one: str, other: str) -> bool:
     """Whether one of two keys is the other, or lies in it."""
     shorter, longer = sorted((one, other), key=len)
     return f"{longer}.".startswith(f"{shorter}.")
-
-
-def suggestion(
-    wrong: str, known: Iterable[str], otherwise: str = "`skillopt config show` lists every key"
-) -> str:
-    """A hint with the known name that comes nearest to a wrong one; `otherwise` if none is near.
-
-    One with the same last part comes before any other: it was looked for in the wrong section.
-    """
-    names, tail = list(known), wrong.rsplit(".", 1)[-1]
-    tails = {name.rsplit(".", 1)[-1]: name for name in reversed(names)}
-    elsewhere = [name for name in names if name.rsplit(".", 1)[-1] == tail]
-    close = difflib.get_close_matches(wrong, elsewhere, n=1, cutoff=0.0)
-    if not close:
-        close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.7)
-    if not close:
-        close = [tails[t] for t in difflib.get_close_matches(tail, tails, n=1, cutoff=0.7)]
-    return f"did you mean `{close[0]}`?" if close else otherwise

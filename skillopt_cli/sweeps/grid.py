@@ -15,9 +15,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from skillopt_cli.config.declarations import declared, known_keys
 from skillopt_cli.config.files import read_mapping
-from skillopt_cli.config.layers import suggestion
 from skillopt_cli.config.scalars import settle_written
 from skillopt_cli.config.section import SettingsSection
+from skillopt_cli.config.suggestions import suggestion
 from skillopt_cli.config.validation_messages import (
     CLASH,
     advice,

@@ -159,7 +159,11 @@ def test_options_of_a_benchmark_are_read_as_yaml() -> None:
             ("SKILLOPT_TRAIN__BATCH_SIZ", "train.batch_size"),
         ),
         ([file("model: {target: {nam: x}}")], ("`model.target.nam`", "model.target.name")),
-        (assignment_layers(["train.lr=3"]), ("`train.lr`", "flag --set", "config show")),
+        (assignment_layers(["train.q=3"]), ("`train.q`", "flag --set", "config show")),
+        (
+            assignment_layers(["train.lr=3"]),
+            ("`train.lr`", "flag --set", "optimizer.learning_rate"),
+        ),
         (assignment_layers(["model.seed=3"]), ("`model.seed`", "did you mean")),
         (assignment_layers(["optimizer.merge_batch_size=4"]), ("`gradient.merge_batch_size`?",)),
         (assignment_layers(["gradient.num_epochs=4"]), ("`train.num_epochs`?",)),

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skillopt_cli.config.env_section import EnvConfig
-from skillopt_cli.config.layers import suggestion
+from skillopt_cli.config.suggestions import suggestion
 from skillopt_cli.config.validation_messages import advice, fault_words, first_fault
 from skillopt_cli.core.errors import ConfigError
 
