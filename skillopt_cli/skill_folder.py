@@ -18,6 +18,7 @@ from skillopt_cli.core.companion_files import (
     excess,
     inner,
     is_pattern,
+    listed_files,
 )
 from skillopt_cli.core.control_characters import CONTROL, controls_told
 from skillopt_cli.core.errors import DataError, UsageError
@@ -113,7 +114,8 @@ def read_companions(root: Path, editable: Sequence[str] = (SKILL_FILE,)) -> Fold
         editable: see `Folder`.
 
     Raises:
-        UsageError: a member of `editable` leaves the folder, or names no file in it.
+        UsageError: a member of `editable` leaves the folder, or names no file in it, or none
+            matches a file.
         DataError: a file cannot be read, a link leads out, or the folder is too large.
     """
     files: list[Companion] = []
@@ -130,7 +132,13 @@ def read_companions(root: Path, editable: Sequence[str] = (SKILL_FILE,)) -> Fold
                 "move what the skill does not need out of it, or name the file SKILL.md alone",
             )
     files.sort(key=lambda file: file.path)
-    return Folder(tuple(files), _checked_patterns(root, editable, files))
+    folder = Folder(tuple(files), _checked_patterns(root, editable, files))
+    if folder.editable and folder.unmatched == folder.editable:
+        raise UsageError(
+            f"env.editable matches no text file of {root}: {', '.join(folder.editable)}",
+            f"the text files beside {SKILL_FILE} there: {listed_files(folder)}",
+        )
+    return folder
 
 
 def write_companions(folder: Folder, place: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt_cli.compose.seed_skill import read_skill, seed_skill
+from skillopt_cli.compose.seed_skill import read_skill, seed_skill, skill_notices
 from skillopt_cli.config.env_section import EnvConfig
 from skillopt_cli.core.companion_files import Companion, Held
 from skillopt_cli.core.errors import DataError, SkillOptError, UsageError
@@ -143,6 +143,7 @@ def test_a_long_text_is_held_and_too_much_is_refused(home: Path) -> None:
         ("scripts", "names `scripts`"),
         ("../x", "leads out of the skill folder"),
         ("logo.png", "names `logo.png`, which is no text file"),
+        ("script/*.py", "matches no text file of .*: script/\\*.py"),
     ],
 )
 def test_a_wish_that_does_not_fit_the_folder_is_refused(
@@ -153,6 +154,20 @@ def test_a_wish_that_does_not_fit_the_folder_is_refused(
     assert caught.value.hint
     if editable == "scripts":
         assert "scripts/**" in caught.value.hint
+    if editable == "script/*.py":
+        assert "`scripts/x.py`" in caught.value.hint
+
+
+def test_a_glob_that_matches_no_file_is_named_with_the_files_there(home: Path) -> None:
+    skill = read_skill(home, ("SKILL.md", "script/*.py"))
+    (notice,) = skill_notices([skill])
+    assert notice.where == "skill"
+    assert notice.reason.startswith(
+        "`script/*.py` in `env.editable` matches no file of the skill folder, so only a new file"
+        " can be written there; text files beside SKILL.md: `"
+    )
+    assert "`scripts/x.py`" in notice.reason and "\n" not in notice.reason
+    assert not skill_notices([read_skill(home, ("SKILL.md", "scripts/*.py"))])
 
 
 def test_what_may_be_changed_is_its_text_unless_told_otherwise(home: Path) -> None:

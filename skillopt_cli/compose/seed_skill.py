@@ -11,7 +11,7 @@ from skillopt_cli.compose.endpoints import backend_name
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.env_section import EnvConfig
 from skillopt_cli.config.sections import OptimizerConfig
-from skillopt_cli.core.companion_files import SKILL_FILE
+from skillopt_cli.core.companion_files import SKILL_FILE, Folder, listed_files
 from skillopt_cli.core.control_characters import controls_told
 from skillopt_cli.core.errors import ConfigError, DataError, UsageError
 from skillopt_cli.core.events import Degraded
@@ -122,9 +122,26 @@ def check_loadable(skills: Iterable[SkillDocument], target: BackendSpec) -> None
 
 
 def skill_notices(skills: Iterable[SkillDocument]) -> tuple[Degraded, ...]:
-    """What is unusual about the metadata of skills, each thing once."""
-    said = dict.fromkeys(metadata_notice(skill.text) for skill in skills)
+    """What is unusual about skills, each thing once: metadata, and globs that match no file."""
+    said = dict.fromkeys(
+        notice
+        for skill in skills
+        for notice in (metadata_notice(skill.text), _unmatched_words(skill.folder))
+    )
     return tuple(Degraded("skill", notice) for notice in said if notice)
+
+
+def _unmatched_words(folder: Folder | None) -> str:
+    """That globs of `env.editable` match no file, with the files there; "" where all match."""
+    if folder is None or not folder.unmatched:
+        return ""
+    named = ", ".join(f"`{pattern}`" for pattern in folder.unmatched)
+    one = len(folder.unmatched) == 1
+    return (
+        f"{named} in `env.editable` {'matches' if one else 'match'} no file of the skill folder, so"
+        f" only a new file can be written there; text files beside {SKILL_FILE}:"
+        f" {listed_files(folder)}"
+    )
 
 
 def read_only_files(seed: SkillDocument, config: RunConfig) -> int:

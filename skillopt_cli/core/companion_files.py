@@ -17,6 +17,7 @@ MOST_FILES = 200
 MOST_TEXT = 2_000_000
 """Characters of all text files together."""
 
+_LISTED = 5
 _WILD = frozenset("*?[")
 
 
@@ -97,6 +98,16 @@ class Folder:
         """Whether anything but SKILL.md may be changed."""
         return any(pattern != SKILL_FILE for pattern in self.editable)
 
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """The members of `editable` that match no text file, so that only a new one can."""
+        paths = [path.split("/") for path in (SKILL_FILE, *dict(self.texts))]
+        return tuple(
+            pattern
+            for pattern in self.editable
+            if not any(_matches(pattern.split("/"), path) for path in paths)
+        )
+
     def file(self, path: str) -> Companion | None:
         """The file at a path, None without one."""
         return next((file for file in self.files if file.path == path), None)
@@ -143,6 +154,13 @@ def inner(path: str) -> str:
     if clean.is_absolute() or not clean.parts or ".." in clean.parts or "\0" in path:
         raise ValueError(f"the path {path!r} leads out of the folder")
     return str(clean)
+
+
+def listed_files(folder: Folder) -> str:
+    """The paths of the first text files beside SKILL.md, and how many more there are."""
+    paths = [f"`{path}`" for path, _ in folder.texts]
+    more = f" and {len(paths) - _LISTED:,} more" if len(paths) > _LISTED else ""
+    return f"{', '.join(paths[:_LISTED])}{more}" if paths else "none"
 
 
 def excess(folder: Folder) -> str:
