@@ -11,7 +11,7 @@ import pytest
 
 from skillopt_cli.compose.seed_skill import read_skill, seed_skill, skill_notices
 from skillopt_cli.config.env_section import EnvConfig
-from skillopt_cli.core.companion_files import Companion, Held
+from skillopt_cli.core.companion_files import Companion, Held, no_longer_named
 from skillopt_cli.core.errors import DataError, SkillOptError, UsageError
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.skill_folder import LONGEST_TEXT, MOST_BYTES, read_companions, write_companions
@@ -187,3 +187,22 @@ def test_editable_needs_a_folder(home: Path, settings: dict[str, object]) -> Non
 def test_the_file_alone_is_what_it_was(home: Path) -> None:
     assert read_skill(home / "SKILL.md") == SkillDocument(TEXT)
     assert replace(read_skill(home), folder=None) == SkillDocument(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("after", "lost"),
+    [
+        ("Read [it](scripts/x.py).", ()),
+        ("Read ./scripts/x.py.", ()),
+        ("Read nothing.", ("scripts/x.py",)),
+        ("Read other/scripts/x.py or scripts/x.pyc.", ("scripts/x.py",)),
+    ],
+)
+def test_a_file_is_no_longer_named_where_no_text_holds_its_path(
+    home: Path, after: str, lost: tuple[str, ...]
+) -> None:
+    folder = read_skill(home).folder
+    assert folder is not None
+    assert no_longer_named(folder, "See `scripts/x.py`, not logo", after) == lost
+    elsewhere = folder.with_text("empty.md", "Run scripts/x.py.")
+    assert no_longer_named(elsewhere, "See `scripts/x.py`.", after) == ()

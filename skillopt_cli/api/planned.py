@@ -12,6 +12,7 @@ from typing import Any
 from skillopt_cli.api.calls import Observer, execute
 from skillopt_cli.compose.eval_plan import EvalPlan, write_evaluation
 from skillopt_cli.compose.request import RunRequest
+from skillopt_cli.core.companion_files import no_longer_named
 from skillopt_cli.core.events import SkillPruned
 from skillopt_cli.core.run_verdict import VerdictRule
 from skillopt_cli.core.skill import SkillDocument
@@ -119,5 +120,7 @@ def keep_pruned(folder: Path, plan: EvalPlan, skill: SkillDocument) -> SkillPrun
         replace_text(path, text)
     event = RunLog(folder).read().view.pruned
     assert event is not None
-    write_evaluation(folder, {"skill": arm.given, **pruned_document(event), "file": plan.pruned})
+    unnamed = no_longer_named(skill.folder, arm.skill.text, text) if skill.folder else ()
+    document = pruned_document(event) | {"files_unnamed": list(unnamed), "file": plan.pruned}
+    write_evaluation(folder, {"skill": arm.given} | document)
     return event

@@ -10,6 +10,7 @@ import typer
 
 from skillopt_cli.api.planned import keep_pruned, planned
 from skillopt_cli.api.pruning import EXAMPLE, prune_plan, pruned_path
+from skillopt_cli.benchmarks.kit.splits import shown_path
 from skillopt_cli.cli.execute import execute, note_unused_settings
 from skillopt_cli.cli.options import (
     BenchmarkArgument,
@@ -34,7 +35,13 @@ from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.events import SkillPruned
 from skillopt_cli.engine.session import prune_session
 from skillopt_cli.reports.diff.named_skill import skill_path
-from skillopt_cli.runlog.pruning import TITLES, block_row, pruned_words, whole_paragraph_words
+from skillopt_cli.runlog.pruning import (
+    TITLES,
+    block_row,
+    pruned_words,
+    unnamed_words,
+    whole_paragraph_words,
+)
 from skillopt_cli.store.atomic_files import check_replaceable, check_replaceable_folder
 
 
@@ -91,5 +98,7 @@ def show_prune(folder: Path, event: SkillPruned, plan: EvalPlan, *, json: bool) 
     typer.echo(pruned_words(event))
     if words := whole_paragraph_words(event):
         typer.echo(f"hint: {words}")
-    typer.echo(f"wrote {plan.pruned}")
+    for path in read_evaluation(folder).get("files_unnamed", ()):
+        typer.echo(f"note: {unnamed_words(path)}")
+    typer.echo(f"wrote {shown_path(Path(plan.pruned))}")
     typer.echo(f"details: {folder}")

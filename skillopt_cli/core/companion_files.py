@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -137,6 +138,27 @@ class Folder:
         others = [file for file in self.files if file.path != path]
         files = sorted([*others, replace(old, content=text)], key=lambda file: file.path)
         return replace(self, files=tuple(files))
+
+
+def no_longer_named(folder: Folder, before: str, after: str) -> tuple[str, ...]:
+    """The paths that the text of SKILL.md named before, where it does not and no other text does.
+
+    Args:
+        before, after: the texts of SKILL.md.
+    """
+    texts = dict(folder.texts)
+    return tuple(
+        file.path
+        for file in folder.files
+        if _names(before, file.path)
+        and not _names(after, file.path)
+        and not any(_names(text, file.path) for path, text in texts.items() if path != file.path)
+    )
+
+
+def _names(text: str, path: str) -> bool:
+    """Whether a text holds a path, which is no part of a longer one."""
+    return re.search(rf"(?<![\w./-])(?:\./)?{re.escape(path)}(?![\w/-]|\.\w)", text) is not None
 
 
 def is_pattern(path: str) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from skillopt_cli.core.events import BlockTried, SkillPruned
 from skillopt_cli.runlog.costs import Document
-from skillopt_cli.runlog.text.format import change, count, pair, score, shorten
+from skillopt_cli.runlog.text.format import change, count, one_line, pair, score, shorten
 
 CHARS_PER_TOKEN = 4
 """The estimate behind every number of tokens of a text that no model has counted."""
@@ -58,6 +58,11 @@ def whole_paragraph_words(event: SkillPruned) -> str:
     if event.before == 0 or all(block.chars <= len(block.line) + _LINE_ENDS for block in kept):
         return ""
     return "a paragraph is tried as a whole: write rules as list items to have each tried alone"
+
+
+def unnamed_words(path: str) -> str:
+    """That a file of a skill folder lost what led to it."""
+    return f"{one_line(path)} is not named in the skill any more; the file itself is kept"
 
 
 def block_row(block: BlockTried) -> list[str]:

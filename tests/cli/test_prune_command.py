@@ -55,7 +55,7 @@ def test_a_run_names_skill_benchmark_and_settings() -> None:
     assert ended.code == 0, ended.err
     assert ended.out.startswith("block ")
     assert "a token per 4 characters" in ended.out
-    assert f"wrote {Path('short.md').absolute()}" in ended.out
+    assert "\nwrote short.md\n" in ended.out
     best = (run / "best_skill.md").read_text(encoding="utf-8")
     assert len(Path("short.md").read_text(encoding="utf-8")) <= len(best)
 
@@ -81,6 +81,35 @@ def test_a_skill_folder_stays_one() -> None:
     assert ended.code == 0, ended.err
     assert Path("folder.pruned/notes.md").read_text(encoding="utf-8") == "# Notes\n"
     assert "attentive" not in Path("folder.pruned/SKILL.md").read_text(encoding="utf-8")
+
+
+def test_a_file_that_nothing_names_any_more_is_stated() -> None:
+    path = mine("folder/SKILL.md")
+    text = TEXT.replace("Be attentive.", "See [terms](references/terms.md) and notes.md.")
+    path.write_text(text.replace("# Mine", "# Mine, by kept.md"), encoding="utf-8")
+    Path("folder/references").mkdir()
+    for name in ("references/terms.md", "kept.md", "notes.md"):
+        Path("folder", name).write_text("# Words\n\nSee notes.md.\n", encoding="utf-8")
+    ended = skillopt("prune", "folder", "searchqa", *SMALLEST, "--run-id", "p")
+    assert ended.code == 0, ended.err
+    assert "terms" not in Path("folder.pruned/SKILL.md").read_text(encoding="utf-8")
+    note = "note: references/terms.md is not named in the skill any more; the file itself is kept"
+    assert [line for line in ended.out.splitlines() if line.startswith("note:")] == [note]
+    assert skillopt("resume", "p").out.count(note) == 1
+    assert Path("folder.pruned/references/terms.md").is_file()
+
+
+def test_a_list_has_a_pruning_as_such_with_its_selection_scores() -> None:
+    assert skillopt("prune", mine(), "searchqa", *SMALLEST, "--run-id", "p").code == 0
+    row = skillopt("runs", "list").out.splitlines()[-1]
+    before, after = (events(FOLDER, "test_measured")[n] for n in (0, 1))
+    (found,) = skillopt("runs", "list", "--json").json
+    assert found["pruning"] and found["evaluated"] == []
+    assert found["baseline_selection_hard"] == before["hard"]
+    assert found["best_selection_hard"] == after["hard"]
+    assert found["test_hard"] is None
+    assert " prune " in row and " -> " in row and "before" not in row
+    assert row.rstrip().endswith("-")
 
 
 def test_a_file_in_the_way_is_found_before_anything_is_spent() -> None:

@@ -88,7 +88,9 @@ def run_row(folder: Path, view: RunView) -> Row:
 
     row = _entries(folder, summarise(view, expect=False))
     row |= {"paused": view.steering_now.paused, "updated": view.time or None}
-    if not view.total_steps:
+    if view.pruned is not None and not view.total_steps:
+        row |= {"pruning": True} | _of_selection(view)
+    elif not view.total_steps:
         row["evaluated"] = [
             {
                 "label": t.label,
@@ -100,6 +102,16 @@ def run_row(folder: Path, view: RunView) -> Row:
             for t in view.tests.values()
         ]
     return row
+
+
+def _of_selection(view: RunView) -> Row:
+    """The scores of a pruning, before and after, as those of a seed and a best skill."""
+    return {
+        f"{skill}_selection_{entry}": getattr(found, entry)
+        for skill, name in (("baseline", "before"), ("best", "pruned"))
+        if (found := view.tests.get(f"{name}_selection"))
+        for entry in ("hard", "n", "scored")
+    }
 
 
 def _entries(folder: Path, document: Row) -> Row:
@@ -126,6 +138,7 @@ def _empty(folder: Path) -> Row:
         "paused": None,
         "updated": None,
         "evaluated": [],
+        "pruning": False,
         "error": None,
         **dict.fromkeys(_SHOWN),
     }
@@ -137,16 +150,18 @@ def status_cell(row: Row) -> str:
 
 
 def steps_cell(row: Row) -> str:
-    """How many of the planned steps are recorded; `eval` or `answer` for a run without steps."""
+    """How many of the planned steps are recorded; what a run without steps did instead."""
     if planned := row["planned_steps"]:
         return f"{row['total_steps']} of {planned}"
+    if row["pruning"]:
+        return "prune"
     if row["evaluated"]:
         return "eval"
     return "answer" if (Path(row["folder"]) / ANSWERS).exists() else "-"
 
 
 def selection_cell(row: Row) -> str:
-    """The hard scores of seed and best skill on the selection split.
+    """The hard scores of seed and best skill on the selection split; of a pruning before and after.
 
     The seed alone where a training has not recorded a step: its best skill is then no finding.
     """
