@@ -14,13 +14,14 @@ from skillopt_cli.benchmarks.kit.choices import LETTERS, choices_fault, chosen
 from skillopt_cli.benchmarks.kit.label_checks import (
     label_findings,
     label_spellings,
-    parts_hint,
+    missing_labels,
     rare_labels,
     rare_words,
     spelling_findings,
     spelling_words,
 )
-from skillopt_cli.benchmarks.kit.labels import own_references
+from skillopt_cli.benchmarks.kit.labels import Referenced, own_references
+from skillopt_cli.benchmarks.kit.missing_groups import missing_kinds, missing_words, parts_hint
 from skillopt_cli.benchmarks.kit.near_duplicates import near_duplicates, prompted_tasks
 from skillopt_cli.benchmarks.kit.reference_checks import (
     ENOUGH,
@@ -67,7 +68,7 @@ async def check_data(benchmark: Benchmark, executor: Executor, at_most: int = 20
     tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
     probes = await _probes(benchmark, executor, list(_evenly(tasks, at_most)))
     own = own_references(benchmark, tasks)
-    hint = parts_hint(benchmark.request) if isinstance(benchmark, TextBenchmark) else ""
+    hint = _hint_of(benchmark, "label")
 
     async def hard(task: Task, answer: str) -> float:
         return (await _scored(benchmark, executor, task, f"<answer>{answer}</answer>")).hard
@@ -82,6 +83,10 @@ async def check_data(benchmark: Benchmark, executor: Executor, at_most: int = 20
         *_one_pattern(tasks),
         *_sizes(tasks),
         *_kinds(tasks),
+        *(
+            Finding("warning", missing_words(split, "kind", names), _hint_of(benchmark, "kind"))
+            for split, names in missing_kinds(tasks).items()
+        ),
         *await label_findings(own, hard, hint),
         *list_findings(own),
         *await spelling_findings(own, hard),
@@ -141,14 +146,28 @@ async def _scored(benchmark: Benchmark, executor: Executor, task: Task, reply: s
 
 
 def task_warnings(benchmark: Benchmark) -> list[str]:
-    """What is odd about own tasks: lists as text, spellings, rare labels, near duplicates."""
+    """What is odd about own tasks: lists as text, spellings, labels and kinds, near duplicates."""
     tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
     if not (own := own_references(benchmark, tasks)):
         return []
     lists = [finding.what for finding in list_findings(own)]
     labels = spelling_words(label_spellings(own)), rare_words(rare_labels(own))
     near = [finding.what for finding in _near_duplicates(benchmark, tasks)]
-    return [*lists, *filter(None, labels), *near]
+    return [*lists, *filter(None, labels), *_missing(benchmark, tasks, own), *near]
+
+
+def _missing(
+    benchmark: Benchmark, tasks: Mapping[Split, Sequence[Task]], own: Sequence[Referenced]
+) -> Iterator[str]:
+    """The labels and kinds that the selection or the test split lacks, and how it gets them."""
+    for group, missing in (("label", missing_labels(own)), ("kind", missing_kinds(tasks))):
+        for split, names in missing.items():
+            if split != "train":
+                yield f"{missing_words(split, group, names)}: {_hint_of(benchmark, group)}"
+
+
+def _hint_of(benchmark: Benchmark, group: str) -> str:
+    return parts_hint(benchmark.request, group) if isinstance(benchmark, TextBenchmark) else ""
 
 
 def _near_duplicates(

@@ -13,14 +13,13 @@ from skillopt_cli.benchmarks.kit.labels import (
     labels_of,
     majority_baselines,
 )
+from skillopt_cli.benchmarks.kit.missing_groups import missing_groups, missing_words
 from skillopt_cli.benchmarks.kit.numbers import is_amount
-from skillopt_cli.benchmarks.kit.ratio import BY_KIND, BY_LABEL
 from skillopt_cli.benchmarks.kit.reference_checks import Finding, first_three
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.labels import MOST_LABELS as LARGEST_SET
 from skillopt_cli.core.labels import TASKS_PER_LABEL
-from skillopt_cli.core.task import SPLITS
-from skillopt_cli.ports import BenchmarkRequest
+from skillopt_cli.core.task import SPLITS, Split
 
 _SEPARATORS = re.compile(
     r"(?<=[^\W_])[\s_-]+(?=[^\W\d_])|(?<=[^\W\d_])[\s_-]+(?=[^\W_])"  # not of two numbers
@@ -71,15 +70,8 @@ async def label_findings(
                 " label shows nothing about it",
             )
         )
-    for split in SPLITS:
-        missing = [
-            label
-            for label in labels
-            if parts[split] and not parts[split][label] and label not in rare
-        ]
-        if missing:
-            what = f"the {split} split has no task with the {_labels(missing)}"
-            found.append(Finding("warning", what, hint))
+    for split, names in missing_labels(tasks).items():
+        found.append(Finding("warning", missing_words(split, "label", names), hint))
     return found
 
 
@@ -103,14 +95,15 @@ def rare_words(labels: Mapping[str, int]) -> str:
     return f"{len(labels)} {have} fewer tasks than there are splits: {first_three(named)}"
 
 
-def parts_hint(request: BenchmarkRequest) -> str:
-    """How a label gets into a split that lacks it, by where the tasks of the splits come from."""
-    if request.split_dir is not None:
-        return "move tasks with it there from another split, or add some"
-    ratio = request.split_ratio
-    if ratio.endswith(BY_LABEL):
-        return "add tasks with it"
-    return f'cut the file with env.split_ratio="{ratio.removesuffix(BY_KIND)}{BY_LABEL}"'
+def missing_labels(tasks: Sequence[Referenced]) -> dict[Split, list[str]]:
+    """The labels that a split lacks, without those that have too few tasks for all of them."""
+    alike, rare = _spelt_alike(tasks), rare_labels(tasks)
+    parts: dict[Split, Counter[str]] = {
+        split: Counter(alike[one.task.id] for one in tasks if one.split == split)
+        for split in SPLITS
+        if alike
+    }
+    return missing_groups(parts, [label for label in Counter(alike.values()) if label not in rare])
 
 
 async def spelling_findings(tasks: Sequence[Referenced], hard: ScoreOf) -> list[Finding]:
@@ -191,7 +184,3 @@ def _joined(label: str) -> str:
 
 def _alike(spellings: Iterable[str]) -> str:
     return " / ".join(f"`{text[:40]}`" for text in spellings)
-
-
-def _labels(labels: Sequence[str]) -> str:
-    return f"label{'s' * (len(labels) > 1)} {', '.join(f'`{label[:40]}`' for label in labels)}"

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -6,9 +7,11 @@ import pytest
 from task_files import qa, write_splits
 
 from skillopt_cli.benchmarks import folder, searchqa
-from skillopt_cli.benchmarks.kit.data_check import check_data
+from skillopt_cli.benchmarks.kit.data_check import check_data, task_warnings
+from skillopt_cli.benchmarks.kit.missing_groups import missing_kinds
 from skillopt_cli.benchmarks.kit.records import Record
 from skillopt_cli.benchmarks.kit.reference_checks import Finding
+from skillopt_cli.core.task import Task
 from skillopt_cli.executors.program_executor import LocalExecutor
 from skillopt_cli.ports import BenchmarkRequest
 
@@ -123,6 +126,56 @@ async def test_small_splits_are_told_what_they_can_resolve(tmp_path: Path) -> No
 async def test_missing_kinds_are_mentioned(tmp_path: Path) -> None:
     (found,) = await findings(tmp_path, [qa(f"t{n}") for n in range(60)])
     assert (found.level, found.what) == ("info", "all tasks are of kind `qa`")
+
+
+async def test_a_kind_that_a_split_lacks_is_named_with_the_setting(tmp_path: Path) -> None:
+    def kind(n: int) -> str:
+        return "place" if n >= 40 else ("year", "name")[n % 2]
+
+    records = [qa(f"t{n}", kind=kind(n)) for n in range(60)]
+    found = {finding.what: finding.hint for finding in await findings(tmp_path, records)}
+    moved = "move tasks with it there from another split, or add some"
+    assert found == {
+        "the train split has no task with the kind `place`": moved,
+        "the selection split has no task with the kind `place`": moved,
+        "the test split has no task with the kinds `year`, `name`": moved,
+    }
+
+
+async def test_the_start_of_a_training_names_kinds_that_selection_or_test_lack(
+    tmp_path: Path,
+) -> None:
+    records = [
+        {
+            "id": f"t{n}",
+            "question": f"Q {n}?",
+            "answer": f"a{n}",
+            "kind": "rare" if n < 3 else "usual",
+        }
+        for n in range(60)
+    ]
+    path = tmp_path / "tasks.jsonl"
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+
+    def warnings(ratio: str) -> list[str]:
+        request = BenchmarkRequest(
+            data_path=path, split_ratio=ratio, split_seed=1, options={"scorer": "exact"}
+        )
+        benchmark = folder.SPEC.open(request)
+        return [line for line in task_warnings(benchmark) if "kind" in line]
+
+    hint = 'cut the file with env.split_ratio="8:1:1 by kind"'
+    assert warnings("8:1:1") == [
+        f"the {split} split has no task with the kind `rare`: {hint}"
+        for split in ("selection", "test")
+    ]
+    assert warnings("1:1:1 by kind") == []
+
+
+def test_rare_kinds_are_no_groups_that_a_split_lacks() -> None:
+    train = [Task(f"t{n}", f"k{n}", {}) for n in range(9)]
+    test = [Task(f"x{n}", "k0", {}) for n in range(3)]
+    assert missing_kinds({"train": train, "selection": test, "test": test}) == {}
 
 
 async def test_only_a_sample_is_scored(tmp_path: Path) -> None:

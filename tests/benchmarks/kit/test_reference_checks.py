@@ -8,13 +8,14 @@ from task_files import write_splits
 
 from skillopt_cli.benchmarks.folder import SPEC
 from skillopt_cli.benchmarks.kit.data_check import check_data, task_warnings
-from skillopt_cli.benchmarks.kit.label_checks import label_findings, parts_hint, rare_labels
+from skillopt_cli.benchmarks.kit.label_checks import label_findings, rare_labels
 from skillopt_cli.benchmarks.kit.labels import (
     Referenced,
     given_label,
     majority_baselines,
     never_right,
 )
+from skillopt_cli.benchmarks.kit.missing_groups import parts_hint
 from skillopt_cli.core.labels import Labels
 from skillopt_cli.core.score import BROKEN, FULL, Mark
 from skillopt_cli.core.task import SPLITS, Split, Task
@@ -280,6 +281,19 @@ def test_how_a_label_gets_into_a_split_depends_on_where_the_splits_come_from(
 ) -> None:
     request = BenchmarkRequest(**{"data_path": Path("t.csv"), **given})
     assert parts_hint(request) == hint
+
+
+@pytest.mark.parametrize(
+    ("ratio", "hint"),
+    [
+        ("2:1:7", 'cut the file with env.split_ratio="2:1:7 by kind"'),
+        ("2:1:7 by label", 'cut the file with env.split_ratio="2:1:7 by kind"'),
+        ("2:1:7 by kind", "add tasks with it"),
+    ],
+)
+def test_the_setting_that_cuts_by_kind(ratio: str, hint: str) -> None:
+    request = BenchmarkRequest(data_path=Path("t.jsonl"), split_ratio=ratio)
+    assert parts_hint(request, "kind") == hint
 
 
 async def test_references_that_hardly_repeat_are_no_labels() -> None:
