@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -346,6 +347,7 @@ def test_a_run_of_a_folder_is_evaluated_and_compared_file_by_file() -> None:
     assert scores[f"{run}:seed"] == scores["mine"]
     assert (scores[str(run)][0], scores["mine"][0]) == (1.0, 0.0)
     report = skillopt("gate-report", run)
+    assert re.search(r"skill: candidate .* characters? of all files", report.out)
     assert report.code == 0 and "scripts/say.py" in report.out
     assert skillopt("runs", "list").code == 0
 

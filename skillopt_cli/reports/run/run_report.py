@@ -68,19 +68,20 @@ def run_report(reported: Subject, *, illustrated: bool = False) -> Iterator[Bloc
     if illustrated:
         yield from overview(view)
     yield from _labels(reported)
-    yield from _steps(view, illustrated)
+    yield from _steps(reported, illustrated)
     yield from pruned_blocks(view.pruned)
     yield from savings_blocks(view)
     yield from cost_blocks(view)
     yield from _ending(view)
 
 
-def _steps(view: RunView, illustrated: bool) -> Iterator[Block]:
+def _steps(reported: Subject, illustrated: bool) -> Iterator[Block]:
+    view = reported.view
     ends = {epoch.step: epoch for epoch in view.epochs}
     if view.steps:
         yield Heading("Steps")
     for step in view.steps:
-        yield from step_blocks(step, closes_epoch=step.number in ends)
+        yield from step_blocks(step, closes_epoch=step.number in ends, of_files=reported.of_files)
         if words := unrecorded_words(view, step):
             yield Line(words, "yellow")
         if illustrated:

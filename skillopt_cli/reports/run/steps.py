@@ -46,8 +46,15 @@ def step_line(step: StepView) -> str:
     return "no decision recorded"
 
 
-def step_blocks(step: StepView, *, closes_epoch: bool = False) -> Iterator[Block]:
-    """A step: verdict, flips, edits and what became of them, learning rate, size, spend."""
+def step_blocks(
+    step: StepView, *, closes_epoch: bool = False, of_files: bool = False
+) -> Iterator[Block]:
+    """A step: verdict, flips, edits and what became of them, learning rate, size, spend.
+
+    Args:
+        closes_epoch: whether the end of its epoch is included.
+        of_files: whether the skill has files beside SKILL.md, which its size counts.
+    """
     style = _STYLES.get(step.action or "", "dim")
     yield Heading(f"Step {step.number}", 3, action_words(step.action), style)
     yield Line(step_line(step))
@@ -62,7 +69,9 @@ def step_blocks(step: StepView, *, closes_epoch: bool = False) -> Iterator[Block
     if step.appendix is not None:
         yield Line(appendix_words(step.appendix))
         yield from (Line(note) for note in note_lines(step.appendix))
-    yield from _cost(step, ", the epoch's end included" if closes_epoch else "")
+    extent = ", the epoch's end included" if closes_epoch else ""
+    yield from _size(step, f"{' of all files' * of_files}{extent}")
+    yield from _cost(step, extent)
 
 
 def epoch_blocks(epoch: EpochView) -> Iterator[Block]:
@@ -167,13 +176,16 @@ def _rewritten(made: CandidateMade) -> Iterator[Block]:
         yield Line(f"refused: {one_line(made.refused)}", "yellow")
 
 
-def _cost(step: StepView, extent: str) -> Iterator[Block]:
+def _size(step: StepView, extent: str) -> Iterator[Block]:
     made, standing = step.candidate, step.standing
     if made is not None or standing is not None:
         after = standing.chars if standing else None
         size = UNKNOWN if after is None else count(after, "character")
         candidate = f"candidate {count(made.chars, 'character')}, " if made else ""
         yield Line(f"skill: {candidate}then in force {size}{extent}")
+
+
+def _cost(step: StepView, extent: str) -> Iterator[Block]:
     spent = "; ".join(f"{role} {spend_words(step.spent_by(role))}" for role in step.ledger.roles)
     yield Line(f"spent{extent}: {spent}")
     if step.broken:

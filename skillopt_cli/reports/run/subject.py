@@ -16,6 +16,7 @@ from skillopt_cli.config import RunConfig
 from skillopt_cli.config.layers import flatten
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.task import Split
+from skillopt_cli.reports.diff.named_skill import BEST
 from skillopt_cli.reports.evaluation import evaluation_of
 from skillopt_cli.reports.export.tasks import ExportedTasks, exported_tasks
 from skillopt_cli.reports.split_ledger import SplitLedger, split_ledger
@@ -39,6 +40,7 @@ class Subject:
         ledger: the looks at its test tasks, where they were read.
         evaluation: what `eval_summary.json` holds; None for a training.
         tasks: the tasks of the run, where they were read and any was attempted.
+        of_files: whether its skill is a folder with files beside SKILL.md.
     """
 
     label: str
@@ -46,6 +48,7 @@ class Subject:
     ledger: SplitLedger | None = None
     evaluation: dict[str, Any] | None = None
     tasks: ExportedTasks | None = None
+    of_files: bool = False
 
 
 def read_subject(label: str, folder: Path, *, tasks: bool = False) -> Subject:
@@ -62,7 +65,14 @@ def read_subject(label: str, folder: Path, *, tasks: bool = False) -> Subject:
     if tasks:
         with suppress(UsageError):  # none was attempted
             found = exported_tasks(view, folder)
-    return Subject(label, view, split_ledger(folder), evaluation_of(folder), found)
+    return Subject(
+        label,
+        view,
+        split_ledger(folder),
+        evaluation_of(folder),
+        found,
+        of_files=(folder / BEST).is_dir(),
+    )
 
 
 def labels_of(folders: Sequence[Path]) -> list[str]:
