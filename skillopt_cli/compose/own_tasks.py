@@ -119,7 +119,7 @@ def inferred_line(
 
 
 def _others(found: Collection[str]) -> str:
-    """How to set another value of what was inferred; one setting stands for several."""
+    """How to set another value of what was inferred; one setting is the example of several."""
     example = "scorer" if "scorer" in found else next(iter(found))
     if example == "seed_skill":
         example, value = "skill_init", "FILE"

@@ -212,8 +212,8 @@ def deciding_sentence(pairs: Sequence[Document], verdict: Document | None = None
 
     Args:
         pairs: entries of a comparison.
-        verdict: on the only pair, if there is one. Its test is one-sided, and its own sentence says
-            where the interval disagrees with that test; p-values of the table are two-sided.
+        verdict: on the only pair, if there is one. Its test is one-sided, and its own sentence
+            states where the interval disagrees with that test; p-values of the table are two-sided.
     """
     if verdict is not None:
         one_sided = verdict["p_value"]

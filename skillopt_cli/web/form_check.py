@@ -52,9 +52,8 @@ class Wrong:
     @classmethod
     def of(cls, error: SkillOptError, given: Given) -> Wrong:
         """A mistake at the field that its error names, or whose path it names."""
-        place = next(iter([*_about(error, given), *keys_in(error.hint)]), "")
-        if not place and WITHOUT_KEY in error.hint:
-            place = "model.backend"
+        named = ["model.backend"] if WITHOUT_KEY in error.hint else keys_in(error.hint)
+        place = next(iter([*_about(error, given), *named]), "")
         return cls(error, BENCHMARK if place == "env.name" else place)
 
     def shown(self, secrets: Secrets) -> Wrong:

@@ -175,7 +175,7 @@ def test_the_help_lists_its_flag_where_models_are_asked() -> None:
 def test_the_form_of_a_new_run_has_fields_for_it() -> None:
     groups = {group.key: group for group in other_groups((), Given("searchqa", "", "", {}))}
     fields = {field.key: field for field in groups["model.louder"].fields}
-    assert fields["model.louder.volume"].bounds == "at least 1 and at most 11"
+    assert fields["model.louder.volume"].bounds == "A whole number, at least 1 and at most 11"
     assert fields["model.louder.tone"].choices == ("warm", "cold")
     assert groups["model.louder"].help == "Settings of the backend `louder`."
 

@@ -42,7 +42,7 @@ def test_a_tiny_run_leaves_the_documented_folder_and_says_what_it_came_to() -> N
     assert lines[2].startswith("test: seed ") and "best" in lines[2] and "(n=12)" in lines[2]
     assert "[Step 4/4] Gate: " in ended.err
     said = [line.partition(":")[0] for line in ended.err.splitlines()]
-    assert said[:5] == ["Plan", "Plan", "Warning", "Data", "Run"]
+    assert said[:4] == ["Plan", "Plan", "Data", "Run"]
 
 
 def test_the_folder_is_named_after_the_time_without_an_id() -> None:
