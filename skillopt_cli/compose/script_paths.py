@@ -99,9 +99,10 @@ def check_script(config: RunConfig, skills: Sequence[SkillDocument]) -> None:
     if config.run.executor == "ray" or not (missing := missing_scripts(config)):
         return
     section = config.model.section(_SECTION)
-    program, *words = getattr(section, "argv", ())
-    script = next((word for word in words if word != "-u"), "")
-    if script not in missing or Path(script).exists() or not _INTERPRETER.match(Path(program).name):
+    given: Sequence[str] = getattr(section, "argv", ())
+    script = next((word for word in given[1:] if word != "-u"), "")
+    interpreted = _INTERPRETER.match(Path(given[0]).name)
+    if script not in missing or Path(script).exists() or not interpreted:
         return
     if not script.startswith("/"):
         beside = Path(getattr(section, "skill_file", "")).parent
