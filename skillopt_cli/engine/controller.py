@@ -205,11 +205,26 @@ class Controller:
             self._check_counts(name, wanted)
             self._tell(SettingChanged(key, before, wanted))
             self._controls.budget.cap(name, wanted)
-            return f"{key} is {'lifted' if wanted is None else f'{wanted:.10g}'} now"
+            stands = "lifted" if wanted is None else f"{wanted:.10g}"
+            return f"{key} is {stands} now{self._used_up(name, wanted)}"
         self._tell(SettingChanged(key, self._ceiling, wanted))
         self._ceiling = wanted
         self._controls.limit(wanted)
         return f"{key} is {wanted} now"
+
+    def _used_up(self, name: str, limit: float | None) -> str:
+        """That the use so far reaches a cap, to end a sentence with; empty where it does not."""
+        used = self._controls.budget.use.of(name)
+        if limit is None or used < limit:
+            return ""
+        unit = name.removeprefix("max_")
+        if name in ("max_usd", "max_minutes"):
+            amount = f"{round(used, 4):,.10g} {'USD' if name == 'max_usd' else unit}"
+        else:
+            amount = count(int(used), unit.removesuffix("s"))
+        # A pause holds the calls in flight, which end before the run does.
+        ends = "at once" if self._steering.paused is None else "once it is resumed"
+        return f"; the run has used {amount} already, so it ends {ends}"
 
     def _cap_now(self, name: str) -> float | None:
         budget = self._controls.budget

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -261,6 +262,42 @@ async def test_caps_can_be_set_and_lifted_under_way() -> None:
     with pytest.raises(BudgetExhausted, match="max_calls of 30"):
         await desk.begin()
     assert len(desk.log.of(ev.CallMade)) <= 30
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "used"),
+    [
+        ("run.max_calls", "3", "{calls} calls"),
+        ("run.max_rollouts", "3", r"\d+ rollouts"),
+        ("run.max_calls", "5000", ""),
+        ("run.max_calls", "null", ""),
+    ],
+)
+@pytest.mark.parametrize("held", [False, True])
+async def test_a_cap_below_the_use_so_far_is_answered_with_that_use(
+    key: str, value: str, used: str, *, held: bool
+) -> None:
+    desk, said = Desk(), list[str]()
+
+    def act() -> None:
+        if held:
+            desk.control.carry_out(commands.Pause())
+        said.append(desk.control.carry_out(commands.Set(key, value)).said)
+        said.append(str(len(desk.log.of(ev.CallMade))))
+        if held:
+            desk.control.carry_out(commands.Resume())
+
+    desk.when.append((chosen, act))
+    if used:
+        with pytest.raises(BudgetExhausted):
+            await desk.begin()
+        ends = "once it is resumed" if held else "at once"
+        end = f"; the run has used {used.format(calls=said[1])} already, so it ends {ends}"
+    else:
+        assert await desk.begin() == 0
+        end = ""
+    stands = "lifted" if value == "null" else value
+    assert re.fullmatch(f"{key} is {stands} now{end}", said[0]), said[0]
 
 
 @pytest.mark.parametrize(
