@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
 from enum import StrEnum
 from functools import partial
@@ -20,6 +21,10 @@ from skillopt_cli.control.server import send
 from skillopt_cli.core.errors import NotRunning, UsageError
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.runlog.text.control import status_document, status_lines
+
+
+_OF_ANY = re.compile(r"skillopt (ctl|resume) RUN\b")
+"""A command in a hint, for a run that is not named."""
 
 
 class RunCommands(TyperGroup):
@@ -146,7 +151,12 @@ def hint(
 
 
 def _send(folder: Path, command: Command, *, as_json: bool) -> None:
-    reply = asyncio.run(send(folder, command))
+    try:
+        reply = asyncio.run(send(folder, command))
+    except UsageError as error:
+        # The controller does not know the name of its run.
+        error.hint = _OF_ANY.sub(rf"skillopt \1 {shlex.quote(folder.name)}", error.hint)
+        raise
     if as_json:
         show_json({"said": reply.said})
     else:

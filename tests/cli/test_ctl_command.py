@@ -127,7 +127,8 @@ def test_pause_resume_set_and_stop() -> None:
         shown = status("a")
         assert (shown["paused"], shown["max_concurrency"]) == ("now", 8)
         assert shown["caps"] == {"max_usd": 2.5}
-        refused(2, "ctl", "a", "pause")
+        assert refused(2, "ctl", "a", "pause").hint == "hint: `skillopt ctl a resume` goes on"
+        assert "`skillopt ctl a pause --at edits`" in refused(2, "ctl", "a", "veto", "1").hint
         ctl("a", "pause", "--at", "edits")
         assert "is cancelled" in ctl("a", "resume", "--at", "edits")
         shown = status("a")
