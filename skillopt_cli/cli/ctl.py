@@ -22,7 +22,6 @@ from skillopt_cli.core.errors import NotRunning, UsageError
 from skillopt_cli.runlog.run_log import read_view
 from skillopt_cli.runlog.text.control import status_document, status_lines
 
-
 _OF_ANY = re.compile(r"skillopt (ctl|resume) RUN\b")
 """A command in a hint, for a run that is not named."""
 
