@@ -256,3 +256,20 @@ def test_a_script_that_an_attempt_may_have_is_not_refused(tasks: str, argv: str)
     )
     assert "which does not exist" not in ended.err
     assert ended.code != 2, ended.err
+
+
+@pytest.mark.parametrize("program", [True, False])
+def test_broken_attempts_of_a_program_name_what_its_change_needs(*, program: bool) -> None:
+    agent = Path("agent.sh").absolute()
+    agent.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    agent.chmod(0o755)
+    order = gone(str(agent)) if program else ("--set", "model.simulated.permanent_failure_rate=1")
+    settings = (
+        "run.preflight=false",
+        "model.retry.max_attempts=1",
+        "model.retry.base_seconds=0.001",
+    )
+    order += tuple(word for setting in settings for word in ("--set", setting))
+    ended = refused(6, "train", "searchqa", *SMALLEST, *order, "--display", "none")
+    more = " (a changed program needs `--allow-drift`)" if program else ""
+    assert ended.hint.endswith(f"then resume: they are tried again{more}")
