@@ -269,6 +269,8 @@ async def test_caps_can_be_set_and_lifted_under_way() -> None:
     [
         ("run.max_calls", "3", "{calls} calls"),
         ("run.max_rollouts", "3", r"\d+ rollouts"),
+        ("run.max_tokens", "3", r"[\d,]+ tokens"),
+        ("run.max_minutes", "1e-12", r"[\d.e-]+ minutes"),
         ("run.max_calls", "5000", ""),
         ("run.max_calls", "null", ""),
     ],
