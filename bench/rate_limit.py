@@ -202,16 +202,16 @@ def main() -> None:
     given = parser.parse_args()
     print(f"{CALLS} calls of {LATENCY:g} s, {WORKERS} workers\n")
     print(f"{'service':32} {'least':>7} {'took':>7} {'ratio':>6} {'target':>6} refused broken")
-    records = [row(name) for name in given.names or ROWS for _ in range(given.runs)]
+    records = [row(name, n) for name in given.names or ROWS for n in range(1, given.runs + 1)]
     if given.keep:
         keep("limits", records)
     sys.exit(any(record["missed"] for record in records))
 
 
-def row(name: str) -> dict[str, Any]:
-    """Run a row, print it, and return its record."""
+def row(name: str, seed: int) -> dict[str, Any]:
+    """Run a row, print it, and return its record; the seed draws the random faults."""
     planned = ROWS[name]
-    took, refused, broken = measured(name)
+    took, refused, broken = measured(name, seed)
     ratio, share = took / planned.least, refused / (CALLS + refused)
     good = ratio <= planned.most and not broken
     good &= planned.share is None or share <= planned.share
@@ -233,9 +233,9 @@ def row(name: str) -> dict[str, Any]:
     }
 
 
-def measured(name: str) -> tuple[float, int, int]:
+def measured(name: str, seed: int) -> tuple[float, int, int]:
     """Make all calls; seconds taken, calls answered with 429, and calls given up."""
-    with serving(LimitedService, name) as address:
+    with serving(LimitedService, name, seed) as address:
         return asyncio.run(ask(f"{address}/v1"))
 
 
@@ -264,8 +264,10 @@ async def ask(url: str) -> tuple[float, int, int]:
 class LimitedService:
     """Answers after `LATENCY` what the limit of a row admits."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, seed: int) -> None:
         self._limit = ROWS[name].open()
+        if isinstance(self._limit, Faults):
+            self._limit.dice.seed(seed)
         self._clock = asyncio.get_running_loop().time
         self._in_flight, self._begun = 0, 0.0
 
