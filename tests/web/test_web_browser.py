@@ -54,11 +54,11 @@ def test_a_run_at_work_is_for_everybody(tab: Callable[..., Tab], held: Path) -> 
         for path in ("/steps/1", "/steer", "/skills"):
             opened.open(f"/runs/searchqa/held{path}")
             assert faults_of(opened.page) == [], path
-        # Its first step is at work, and not recorded: the list counts as the run's page does.
+        # Its first step is at work: the list counts the recorded ones, the page names the step.
         opened.open("/")
         opened.page.locator("td[data-title=Steps]", has_text="0 of 4").wait_for()
         opened.open("/runs/searchqa/held")
-        wait_for_text(opened.page.locator("#part-status"), "0 of 4 steps recorded")
+        wait_for_text(opened.page.locator("#part-status"), "step 1 of 4")
         wait_for_text(opened.page.locator("#part-status"), "paused with its edits chosen")
         opened.open("/runs/searchqa/held/steps/1")
         # A log that is still being read is told bit by bit.
