@@ -231,7 +231,8 @@ def test_open_pages_say_that_they_lost_their_server(
             stop = [*PROGRAM, "ctl", "held", "stop"]
             subprocess.run(stop, cwd=tmp_path, env=bare(tmp_path), check=True)
             for one in opened:
-                one.page.get_by_text("interrupted").first.wait_for()
+                told = one.page.locator("td[data-title=Status], #part-status")
+                told.filter(has_text=re.compile("stopped", re.IGNORECASE)).first.wait_for()
                 one.faults.clear()
 
 
