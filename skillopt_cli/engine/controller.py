@@ -205,8 +205,8 @@ class Controller:
             self._check_counts(name, wanted)
             self._tell(SettingChanged(key, before, wanted))
             self._controls.budget.cap(name, wanted)
-            stands = "lifted" if wanted is None else f"{wanted:.10g}"
-            return f"{key} is {stands} now{self._used_up(name, wanted)}"
+            shown = "lifted" if wanted is None else f"{wanted:.10g}"
+            return f"{key} is {shown} now{self._used_up(name, wanted)}"
         self._tell(SettingChanged(key, self._ceiling, wanted))
         self._ceiling = wanted
         self._controls.limit(wanted)
