@@ -74,6 +74,7 @@ class ClusterRunner:
         self._idle: asyncio.Queue[Worker | Exception] = asyncio.Queue()
         self._workers: set[Worker] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._packing = asyncio.Lock()
         self._failed_starts = 0
         self._last_failure = ""
 
@@ -152,17 +153,23 @@ class ClusterRunner:
         wanted |= {file_key(Path(i.path), i.digest): i.path for i in brief.images}
         lacking = [key for key in wanted if key not in worker.held]
         for key in lacking:
-            if not self._cluster.has(key):
-                try:
-                    content = await asyncio.to_thread(packed, Path(wanted[key]))
-                except OSError as error:
-                    raise DataError(f"cannot read {wanted[key]}: {error.strerror}") from error
-                self._cluster.put(key, content)
+            await self._put_file(key, Path(wanted[key]))
         if skill.digest not in worker.held:
             lacking.append(skill.digest)
             if not self._cluster.has(skill.digest):
                 self._cluster.put(skill.digest, skill)
         return AttemptJob(task, brief, skill.digest, files, tuple(lacking))
+
+    async def _put_file(self, key: str, file: Path) -> None:
+        """Put a file's content where it can be had, once for all attempts that need it."""
+        async with self._packing:
+            if self._cluster.has(key):
+                return
+            try:
+                content = await asyncio.to_thread(packed, file)
+            except OSError as error:
+                raise DataError(f"cannot read {file}: {error.strerror}") from error
+            self._cluster.put(key, content)
 
     async def _made_by(self, worker: Worker, job: AttemptJob) -> Attempt:
         """The attempt of one worker, which is free again afterwards.

@@ -14,9 +14,10 @@ import pytest
 from here_cluster import HereCluster
 
 from skillopt_cli.backends.chat_agent import ChatAgent
-from skillopt_cli.cluster import cluster_runner
+from skillopt_cli.cluster import cluster_runner, node_files
 from skillopt_cli.cluster.attempt_worker import NodeSite
 from skillopt_cli.cluster.cluster_runner import ClusterRunner
+from skillopt_cli.cluster.messages import FileContent
 from skillopt_cli.core.errors import AuthFailed, BackendUnusable, ConfigError, RateLimited
 from skillopt_cli.core.events import Degraded, RunEvent
 from skillopt_cli.core.skill import SkillDocument
@@ -254,6 +255,26 @@ async def test_files_are_sent_once_to_a_worker_and_pictures_are_the_drivers_in_i
     async with opened(chat, workers=1, files=files) as later:
         await later.runner.attempt(Task("t", "question", {}), brief, SKILL)
         assert [key for _, key in later.cluster.sent] == [SKILL.digest]
+
+
+async def test_a_file_that_attempts_need_at_once_is_packed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared.txt"
+    shared.write_text("the content", encoding="utf-8")
+    files = (TaskFile(str(shared), "shared.txt", "1" * 64),)
+    packs: list[Path] = []
+
+    def packed(file: Path) -> FileContent:
+        packs.append(file)
+        return node_files.packed(file)
+
+    monkeypatch.setattr(cluster_runner, "packed", packed)
+    async with opened(FunctionChat(lambda request: "answer"), files=lambda task: files) as cluster:
+        made = await asyncio.gather(cluster.attempt("a"), cluster.attempt("b"))
+        assert [attempt.answer for attempt in made] == ["answer the content"] * 2
+        assert {worker for worker, _ in cluster.cluster.sent} == {"node-0", "node-1"}
+    assert packs == [shared]
 
 
 async def test_what_a_node_lacks_ends_the_run_before_anything_is_spent() -> None:
