@@ -78,7 +78,7 @@ class RunPanel:
         bars = progress(self.view, self.now, self.options.schedule, plain=plain)
         head: list[RenderableType] = [
             *_standing(self.view, plain, width),
-            *asked_rows(self.view),
+            *asked_rows(self.view, width),
             bars,
         ]
         epoch = epoch_rows(self.view, verbose=self.options.verbose)

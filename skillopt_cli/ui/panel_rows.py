@@ -9,8 +9,10 @@ from rich.text import Text
 
 from skillopt_cli.core.edit_counts import outcomes_words
 from skillopt_cli.core.events import OUTAGE
+from skillopt_cli.core.events.control import PausePoint
 from skillopt_cli.core.steering import vetoed_among
 from skillopt_cli.runlog.parts import StepView
+from skillopt_cli.runlog.text.control import ctl_command
 from skillopt_cli.runlog.text.edit import edit_words, ground_line, ground_words
 from skillopt_cli.runlog.text.ending import (
     notice_words,
@@ -160,15 +162,11 @@ def epoch_rows(view: RunView, *, verbose: bool = False) -> list[Text]:
     return rows
 
 
-def asked_rows(view: RunView) -> Iterator[Text]:
+def asked_rows(view: RunView, width: int) -> Iterator[Text]:
     """What a person asked of the run that has not come to pass."""
     steering = view.steering
-    hold = {
-        "now": "paused; `skillopt ctl RUN resume` goes on",
-        "edits": "paused; `skillopt ctl RUN veto N`, then `resume`",
-    }
     if steering.paused is not None:
-        yield line(("asked   ", "dim"), (hold[steering.paused], "bold yellow"))
+        yield from _paused(view, steering.paused, width)
     if steering.planned:
         yield line(("asked   ", "dim"), ("will pause when edits are chosen", "yellow"))
     if steering.stopping:
@@ -177,6 +175,19 @@ def asked_rows(view: RunView) -> Iterator[Text]:
         for hint in steering.hints:
             if hint.step >= max(1, view.at):
                 yield line(("hint    ", "dim"), f"{hint.step:>3}  {one_line(hint.text)}")
+
+
+def _paused(view: RunView, at: PausePoint, width: int) -> Iterator[Text]:
+    """That the run is paused, and the command to copy: on a row of its own on a narrow screen."""
+    words, command = {
+        "now": ("paused; to go on:", "resume"),
+        "edits": ("paused; strike out edits, then `resume`:", "veto N"),
+    }[at]
+    parts = (words, f"`{ctl_command(view, command)}`")
+    whole = " ".join(parts)
+    rows = (whole,) if len(whole) <= width - _FRAME else parts
+    for title, row in zip(("asked", ""), rows, strict=False):
+        yield line((f"{title:<8}", "dim"), (row, "bold yellow"))
 
 
 def cost_rows(view: RunView, width: int) -> Iterator[Text]:

@@ -120,7 +120,7 @@ def lines_of(before: RunView, after: RunView, fact: ev.Stamped, *, verbose: bool
     if isinstance(event, ResultFact):
         return _result_lines(before, event)
     if isinstance(event, ControlFact):
-        return control_lines(event, after.run.run_id if after.run is not None else "RUN")
+        return control_lines(event, after)
     assert_never(event)
 
 

@@ -11,6 +11,7 @@ from skillopt_cli.core import events as ev
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.text.control import (
     control_lines,
+    ctl_command,
     place_words,
     status_document,
     status_lines,
@@ -33,17 +34,24 @@ def waiting() -> list[ev.RunEvent]:
 
 
 def test_every_fact_is_a_line_of_its_own() -> None:
-    said = [control_lines(event) for event in steered()]  # type: ignore[arg-type]
+    view = fold(stamp([begun(run_id="r1")]))
+    said = [control_lines(event, view) for event in steered()]  # type: ignore[arg-type]
     assert said == [
         ("Control: hint for step 2: mind the units",),
         ("Control: run.max_usd none -> 2.5",),
         ("Control: will pause when edits are chosen",),
         ("Control: the planned pause is cancelled",),
-        ("Control: paused, edits can be vetoed now; `skillopt ctl RUN resume` goes on",),
+        ("Control: paused, edits can be vetoed now; `skillopt ctl r1 resume` goes on",),
         ('Control: veto of edit 2 of step 1: replace "Answer." with "Copy the span." (too long)',),
         ("Control: resumed",),
         ("Control: stopping, calls in flight may finish",),
     ]
+
+
+def test_a_command_names_the_run_as_a_shell_takes_it() -> None:
+    assert ctl_command(fold(()), "resume") == "skillopt ctl RUN resume"
+    named = fold(stamp([begun(run_id="my run")]))
+    assert ctl_command(named, "veto N") == "skillopt ctl 'my run' veto N"
 
 
 def test_the_status_of_a_run_at_work_lists_the_edits_that_wait() -> None:

@@ -302,7 +302,11 @@ def test_a_pause_is_told_with_the_way_out_and_stops_the_clock() -> None:
     assert later == drawn(RunPanel(view, view.time), console(100))
     assert "paused ─" in later.splitlines()[0]
     assert "1/3  paused" in later and "2/4  paused" in later
-    assert rows(view, "asked", 60) == ["paused; `skillopt ctl RUN resume` goes on"]
+    assert rows(view, "asked", 60) == ["paused; to go on:"]
+    assert "`skillopt ctl 2026-01-31_10-30-00 resume`" in rows(view, "", 60)
+    assert rows(view, "asked", 80) == [
+        "paused; to go on: `skillopt ctl 2026-01-31_10-30-00 resume`"
+    ]
     assert rows(fold(stamp([ev.RunContinued()]), view), "asked") == []
 
 
@@ -332,7 +336,8 @@ def test_edits_that_can_be_struck_out_have_the_numbers_it_takes() -> None:
     assert re.search(r'one to three words."\s+│\n│ {16}failure, supported by 5 attempts ', shown)
     low = drawn(RunPanel(view, view.time), console(100, height=20))
     assert "? 1 add" in low and "supported by" not in low
-    assert rows(view, "asked", 60) == ["paused; `skillopt ctl RUN veto N`, then `resume`"]
+    assert rows(view, "asked", 60) == ["paused; strike out edits, then `resume`:"]
+    assert "`skillopt ctl 2026-01-31_10-30-00 veto N`" in rows(view, "", 60)
 
 
 def test_a_hint_stays_until_its_step_is_over() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any, assert_never
 
 from skillopt_cli.control.commands import ControlReply
@@ -17,13 +18,15 @@ from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import SUMMARY_SCHEMA
 
 
-def control_lines(event: ControlFact, run: str = "RUN") -> tuple[str, ...]:
-    """The line for a fact about control.
+def ctl_command(view: RunView, command: str) -> str:
+    """The shell command that gives a run a control command, with the run's id where it is known."""
+    run = shlex.quote(one_line(view.run.run_id)) if view.run is not None else "RUN"
+    return f"skillopt ctl {run} {command}"
 
-    Args:
-        run: the id of the run, where it is known.
-    """
-    resume = f"`skillopt ctl {run} resume` goes on"
+
+def control_lines(event: ControlFact, view: RunView) -> tuple[str, ...]:
+    """The line for a fact about control of the run of `view`."""
+    resume = f"`{ctl_command(view, 'resume')}` goes on"
     match event:
         case ev.PausePlanned():
             text = "will pause when edits are chosen"
