@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from facts import COPY, TIDY, attempts, begun, opening, proposing, stamp, steered
+from facts import (
+    COPY,
+    TIDY,
+    accepted_step,
+    attempts,
+    begun,
+    opening,
+    proposing,
+    rejected_step,
+    stamp,
+    steered,
+)
 
 from skillopt_cli.control.commands import ControlReply
 from skillopt_cli.core import events as ev
@@ -15,8 +26,10 @@ from skillopt_cli.runlog.text.control import (
     place_words,
     status_document,
     status_lines,
+    unused_hints_words,
 )
 from skillopt_cli.runlog.text.edit import ground_line, ground_words
+from skillopt_cli.runlog.text.ending import ending_lines
 
 LIVE = ControlReply("", 12, 3, "edits", False, False, 8, {"max_usd": 2.0})
 
@@ -52,6 +65,27 @@ def test_a_command_names_the_run_as_a_shell_takes_it() -> None:
     assert ctl_command(fold(()), "resume") == "skillopt ctl RUN resume"
     named = fold(stamp([begun(run_id="my run")]))
     assert ctl_command(named, "veto N") == "skillopt ctl 'my run' veto N"
+
+
+def test_a_hint_that_no_reflection_read_is_named_once_the_run_is_over() -> None:
+    given = [*opening(), *accepted_step(1), ev.HintGiven(2, "be short")]
+    assert unused_hints_words(fold(stamp(given))) == ""
+    finished = ev.RunFinished(1, 1, 0.8, 0, 0)
+    ended = fold(stamp([*given, finished]))
+    words = "the hint for step 2 was not used: no reflection read it"
+    assert unused_hints_words(ended) == words
+    assert f"Note: {words}" in ending_lines(ended, finished)
+    twice = fold(stamp([*given, ev.HintGiven(2, "be brief"), finished]))
+    assert unused_hints_words(twice) == "2 hints were not used: no reflection read them"
+    stopped = ev.RunFailed("Interrupted", "stopped by the user", "", 130, True)
+    later = fold(stamp([*given, stopped]))
+    words = "the hint for step 2 was not used yet: a resume of the run reads it"
+    assert unused_hints_words(later) == words
+    assert unused_hints_words(replace(fold(stamp(given)), deserted=True)) == words
+    read = fold(stamp([*given, *rejected_step(2), finished]))
+    assert read.step_at(2) and unused_hints_words(read) == ""
+    asked_nobody = ev.PatchesProposed(2, 0, 0, 0, 0)
+    assert unused_hints_words(fold(stamp([*given, asked_nobody, finished])))
 
 
 def test_the_status_of_a_run_at_work_lists_the_edits_that_wait() -> None:

@@ -14,6 +14,7 @@ from skillopt_cli.runlog.summary import status
 from skillopt_cli.runlog.text.edit import edit_words, ground_line, ground_words
 from skillopt_cli.runlog.text.format import one_line, plain_words, state_words
 from skillopt_cli.runlog.text.step import most_edits
+from skillopt_cli.runlog.text.unfinished import can_resume
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import SUMMARY_SCHEMA
 
@@ -52,6 +53,30 @@ def control_lines(event: ControlFact, view: RunView) -> tuple[str, ...]:
         case _:
             assert_never(event)
     return (f"Control: {text}",)
+
+
+def unused_hints_words(view: RunView) -> str:
+    """That hints were read by no reflection, once the run's last process is gone; else empty.
+
+    `the hint for step 3 was not used: no reflection read it`
+    """
+    if view.ending is None and not view.deserted:
+        return ""
+    unused = [hint.step for hint in view.steering.hints if not _reflected(view, hint.step)]
+    if not unused:
+        return ""
+    several = unused[1:]
+    what = f"{len(unused)} hints were" if several else f"the hint for step {unused[0]} was"
+    it = "them" if several else "it"
+    if can_resume(view) and min(unused) > view.done:
+        return f"{what} not used yet: a resume of the run reads {it}"
+    return f"{what} not used: no reflection read {it}"
+
+
+def _reflected(view: RunView, number: int) -> bool:
+    """Whether a step's reflection asked the optimizer about at least one minibatch."""
+    step = view.step_at(number)
+    return step is not None and step.proposed is not None and step.proposed.asked > 0
 
 
 def status_document(view: RunView, live: ControlReply | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from skillopt_cli.core.errors import BudgetExhausted, Interrupted
 from skillopt_cli.core.events import NOTICED, RunFailed, RunFinished, TestMeasured
 from skillopt_cli.runlog.summary import status
+from skillopt_cli.runlog.text.control import unused_hints_words
 from skillopt_cli.runlog.text.format import (
     UNKNOWN,
     count,
@@ -164,8 +165,8 @@ def trouble_words(view: RunView) -> str:
 
 
 def notice_words(view: RunView) -> str:
-    """What to know of how a run works: files that are left out, programs that can read yours."""
-    return "; ".join(_weaker(view, noticed=True))
+    """What to know of a run: files left out, programs that can read yours, hints not used."""
+    return "; ".join(filter(None, (*_weaker(view, noticed=True), unused_hints_words(view))))
 
 
 def _weaker(view: RunView, *, noticed: bool) -> Iterator[str]:
