@@ -29,11 +29,11 @@ from skillopt_cli.reports.run.document import report_document
 from skillopt_cli.reports.run.html import as_html
 from skillopt_cli.reports.run.run_report import run_report
 from skillopt_cli.reports.run.subject import (
-    SAME,
+    NO_DIFFERENCES,
     Subject,
-    contrast,
     labels_of,
     read_subject,
+    run_differences,
 )
 from skillopt_cli.reports.terminal import as_rich
 from skillopt_cli.runlog.run_log import read_view
@@ -92,9 +92,9 @@ def gate_report(
         read_subject(label, folder, tasks=illustrated and len(folders) == 1)
         for label, folder in zip(labels, folders, strict=True)
     ]
-    apart = contrast(reported, folders) if len(reported) > 1 else SAME
+    differences = run_differences(reported, folders) if len(reported) > 1 else NO_DIFFERENCES
     if form == Format.json:
-        put(out, json_line(report_document(reported, apart)))
+        put(out, json_line(report_document(reported, differences)))
         return
     if form == Format.csv:
         _put_steps(out, reported)
@@ -102,7 +102,7 @@ def gate_report(
     if len(reported) == 1:
         page = run_report(reported[0], illustrated=illustrated)
     else:
-        page = side_by_side(reported, apart, illustrated=illustrated)
+        page = side_by_side(reported, differences, illustrated=illustrated)
     if form == Format.html:
         put(out, as_html(page))
     elif form == Format.md:

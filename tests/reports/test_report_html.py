@@ -29,7 +29,7 @@ from skillopt_cli.reports.page import Rows
 from skillopt_cli.reports.run.comparison import side_by_side
 from skillopt_cli.reports.run.html import as_html
 from skillopt_cli.reports.run.run_report import run_report
-from skillopt_cli.reports.run.subject import Contrast, Subject
+from skillopt_cli.reports.run.subject import RunDifferences, Subject
 from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.history import history
 from skillopt_cli.runlog.manifest_diff import Difference
@@ -118,7 +118,7 @@ def test_the_numbers_of_the_steps_are_those_of_history(facts: object) -> None:
 def test_foreign_words_stay_words() -> None:
     for page in (written(hostile_run()), as_html(side_by_side(
         [reported(hostile_run(), HOSTILE), reported(whole_run(), HOSTILE + "2")],
-        Contrast([Difference(HOSTILE, (HOSTILE, 1))]),
+        RunDifferences([Difference(HOSTILE, (HOSTILE, 1))]),
         illustrated=True,
     ))):  # fmt: skip
         page.encode()

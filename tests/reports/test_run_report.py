@@ -38,7 +38,7 @@ from skillopt_cli.reports.page import Rows, as_markdown
 from skillopt_cli.reports.run.comparison import side_by_side
 from skillopt_cli.reports.run.document import report_document
 from skillopt_cli.reports.run.run_report import run_report
-from skillopt_cli.reports.run.subject import Contrast, Subject
+from skillopt_cli.reports.run.subject import RunDifferences, Subject
 from skillopt_cli.reports.terminal import as_rich
 from skillopt_cli.runlog.expectation import measured_in_full
 from skillopt_cli.runlog.fold import fold
@@ -300,7 +300,7 @@ def golden_runs() -> list[Subject]:
     return [reported(with_epoch, "a"), reported(barren_run(), "b")]
 
 
-DIFFERENCES = Contrast((
+DIFFERENCES = RunDifferences((
     Difference("train.seed", (1, 2)),
     Difference("model.target.name", ("x|y", None)),
 ))
@@ -514,11 +514,11 @@ def test_runs_that_differ_in_nothing_say_so() -> None:
 
 def test_of_digests_it_is_shown_which_runs_have_the_same() -> None:
     runs = [reported(whole_run(), label) for label in ("a", "b", "c")]
-    apart = [
+    settings = [
         Difference("(prompts rank)", (None, "ff", "ff"), digests=True),
         Difference("(benchmark)", ("toy/1", "toy/1", "toy/2")),
     ]
-    shown = as_markdown(side_by_side(runs, Contrast(apart)))
+    shown = as_markdown(side_by_side(runs, RunDifferences(settings)))
     assert "| (prompts rank) | - | its own | that of b |" in shown
     assert "| (benchmark) | toy/1 | toy/1 | toy/2 |" in shown
 
@@ -526,11 +526,11 @@ def test_of_digests_it_is_shown_which_runs_have_the_same() -> None:
 def test_many_runs_get_a_row_each() -> None:
     labels = [f"sweep-of-rates-{i:08}-seed1" for i in range(12)]
     runs = [reported(whole_run(), label) for label in labels]
-    apart = [
+    settings = [
         Difference("train.seed", tuple(range(12))),
         Difference("optimizer.learning_rate", (4,) * 12),
     ]
-    shown = drawn(as_rich(side_by_side(runs, Contrast(apart))), width=130)
+    shown = drawn(as_rich(side_by_side(runs, RunDifferences(settings))), width=130)
     assert max(map(len, shown.splitlines())) <= 130
     tables = shown.split("What differs")
     assert [line.split() for line in tables[1].splitlines() if "00000011" in line] == [

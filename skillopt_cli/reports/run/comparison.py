@@ -12,7 +12,7 @@ from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.reports.run.cost import is_priced, money_cell
 from skillopt_cli.reports.run.figures import courses
 from skillopt_cli.reports.run.paired import paired_blocks
-from skillopt_cli.reports.run.subject import SAME, Contrast, Subject
+from skillopt_cli.reports.run.subject import NO_DIFFERENCES, RunDifferences, Subject
 from skillopt_cli.runlog.manifest_diff import Difference
 from skillopt_cli.runlog.parts import EpochView, Standing, StepView
 from skillopt_cli.runlog.summary import summarise
@@ -38,7 +38,10 @@ _ABREAST = 4
 
 
 def side_by_side(
-    runs: Sequence[Subject], apart: Contrast = SAME, *, illustrated: bool = False
+    runs: Sequence[Subject],
+    differences: RunDifferences = NO_DIFFERENCES,
+    *,
+    illustrated: bool = False,
 ) -> Iterator[Block]:
     """The report on several runs: scores, gate decisions by step, what they were set to."""
     yield Heading(count(len(runs), "run"), 1)
@@ -62,25 +65,25 @@ def side_by_side(
         "dim",
         free=True,
     )
-    if splits := " and ".join(apart.shared):
+    if splits := " and ".join(differences.shared):
         other = f"The runs do not have the same {splits} tasks: a score is of its run's tasks."
         yield Line(other, "yellow", free=True)
     # Runs with the same test tasks have the same looks.
-    if "test" not in apart.shared and (ledger := runs[0].ledger) and ledger.sentence:
+    if "test" not in differences.shared and (ledger := runs[0].ledger) and ledger.sentence:
         yield Line(ledger.sentence, "dim", free=True)
     for label, run in zip(_labels(runs), runs, strict=True):
         if run.view.run and (skill := skill_words(run.view.run)):
             yield Line(f"{label}: skill {skill}", free=True)
     yield from _verdicts(runs)
-    yield from paired_blocks(runs, kind, apart)
+    yield from paired_blocks(runs, kind, differences)
     if illustrated:
         yield from courses(runs)
     if any(run.view.steps for run in runs):
         yield Heading("Steps")
         yield _accepted(runs) if len(runs) > _ABREAST else _steps(runs)
     yield Heading("What differs")
-    if apart.settings:
-        yield _differing(runs, apart.settings)
+    if differences.settings:
+        yield _differing(runs, differences.settings)
     else:
         yield Line("nothing that can alter a text or a score")
     yield from _reasons(runs)

@@ -12,7 +12,7 @@ from skillopt_cli.reports.run.cost import cost_document
 from skillopt_cli.reports.run.early_rejection import savings
 from skillopt_cli.reports.run.paired import paired_document
 from skillopt_cli.reports.run.steps import step_line
-from skillopt_cli.reports.run.subject import SAME, Contrast, Subject
+from skillopt_cli.reports.run.subject import NO_DIFFERENCES, RunDifferences, Subject
 from skillopt_cli.runlog.costs import Document, by_stage, spend_document
 from skillopt_cli.runlog.history import rounded, step_record
 from skillopt_cli.runlog.parts import EpochView, StepView
@@ -32,7 +32,9 @@ _HISTORY_ALONE = ("current_origin", "support_counts", "timing", "wall_time_s")
 """Entries of a step in `history.json` that the report leaves out."""
 
 
-def report_document(runs: Sequence[Subject], apart: Contrast = SAME) -> Document:
+def report_document(
+    runs: Sequence[Subject], differences: RunDifferences = NO_DIFFERENCES
+) -> Document:
     """The report on one or several runs: `{"runs": [...], "paired": [...], "differences": {...}}`.
 
     Each run holds its `summary` (as in `summary.json`) and its `steps`, oldest first, whose entries
@@ -44,12 +46,14 @@ def report_document(runs: Sequence[Subject], apart: Contrast = SAME) -> Document
     return {
         "schema": SUMMARY_SCHEMA,
         "runs": [_run(run) for run in runs],
-        "paired": paired_document(runs, test_kind(runs), apart) if len(runs) > 1 else [],
+        "paired": paired_document(runs, test_kind(runs), differences) if len(runs) > 1 else [],
         "shared": {
             split: {"tasks": len(one.tasks), "of": dict(zip(labels, one.sizes, strict=True))}
-            for split, one in apart.shared.items()
+            for split, one in differences.shared.items()
         },
-        "differences": {d.key: dict(zip(labels, d.values, strict=True)) for d in apart.settings},
+        "differences": {
+            d.key: dict(zip(labels, d.values, strict=True)) for d in differences.settings
+        },
     }
 
 

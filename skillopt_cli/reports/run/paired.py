@@ -13,7 +13,7 @@ from skillopt_cli.core.paired_statistics import paired_differences
 from skillopt_cli.core.statistics import LEVEL, corrected
 from skillopt_cli.reports.arms import pair_blocks
 from skillopt_cli.reports.page import Block, Heading, Line
-from skillopt_cli.reports.run.subject import SAME, Contrast, Subject
+from skillopt_cli.reports.run.subject import NO_DIFFERENCES, RunDifferences, Subject
 from skillopt_cli.runlog.best_scores import best_test_scores
 from skillopt_cli.runlog.text.format import one_line
 
@@ -21,14 +21,20 @@ Document = dict[str, Any]
 
 
 def paired_document(
-    runs: Sequence[Subject], kind: Literal["hard", "soft"], apart: Contrast = SAME
+    runs: Sequence[Subject],
+    kind: Literal["hard", "soft"],
+    differences: RunDifferences = NO_DIFFERENCES,
 ) -> list[Document]:
     """Each further run against the first, as JSON; empty where no two have test scores.
 
     Keys are those of the pairs of an evaluation with several arms.
     """
     scores = [
-        {t: s for t, s in best_test_scores(run.view, kind).items() if apart.compares("test", t)}
+        {
+            t: s
+            for t, s in best_test_scores(run.view, kind).items()
+            if differences.compares("test", t)
+        }
         for run in runs
     ]
     first, *others = zip(runs, scores, strict=True)
@@ -52,14 +58,16 @@ def paired_document(
 
 
 def paired_blocks(
-    runs: Sequence[Subject], kind: Literal["hard", "soft"], apart: Contrast = SAME
+    runs: Sequence[Subject],
+    kind: Literal["hard", "soft"],
+    differences: RunDifferences = NO_DIFFERENCES,
 ) -> Iterator[Block]:
     """The same for people; nothing where no two runs have test scores."""
-    pairs = paired_document(runs, kind, apart)
+    pairs = paired_document(runs, kind, differences)
     if not pairs:
         return
     yield Heading(f"Test tasks compared ({kind} scores)")
-    if sentence := apart.sentence("test"):
+    if sentence := differences.sentence("test"):
         yield Line(sentence, free=True)
     yield from pair_blocks(pairs)
     sure = [pair["second"] for pair in pairs if pair["p_corrected"] < LEVEL]

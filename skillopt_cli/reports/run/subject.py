@@ -91,7 +91,7 @@ def labels_of(folders: Sequence[Path]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
+class RunDifferences:
     """In what several runs differ, and which tasks they have in common.
 
     Attributes:
@@ -111,10 +111,10 @@ class Contrast:
         return self.shared[split].sentence if split in self.shared else ""
 
 
-SAME = Contrast()
+NO_DIFFERENCES = RunDifferences()
 
 
-def contrast(reported: Sequence[Subject], folders: Sequence[Path]) -> Contrast:
+def run_differences(reported: Sequence[Subject], folders: Sequence[Path]) -> RunDifferences:
     """In what runs differ.
 
     Raises:
@@ -144,7 +144,7 @@ def contrast(reported: Sequence[Subject], folders: Sequence[Path]) -> Contrast:
         # A setting that one run states at its default and another leaves out is the same.
         if len({json.dumps(defaults.get(one.key) if v is None else v) for v in one.values}) > 1
     ]
-    return Contrast([*first, *settings], shared)
+    return RunDifferences([*first, *settings], shared)
 
 
 def _preset(folder: Path) -> str | None:

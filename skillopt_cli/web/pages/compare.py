@@ -12,7 +12,7 @@ from starlette.responses import Response
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.task import Split
 from skillopt_cli.reports.run.comparison import side_by_side
-from skillopt_cli.reports.run.subject import Contrast, Subject, contrast, labels_of
+from skillopt_cli.reports.run.subject import RunDifferences, Subject, labels_of, run_differences
 from skillopt_cli.reports.split_ledger import split_ledger
 from skillopt_cli.reports.task_table import TaskRow
 from skillopt_cli.runlog.text.format import shorten
@@ -50,8 +50,8 @@ def page(context: WebContext, request: Request) -> Page | Response:
         Subject(label, one.view, ledger) for label, one in zip(labels, snapshots, strict=True)
     ]
     # Without the first heading: the page has its own.
-    apart = contrast(reported, folders)
-    _, *blocks = side_by_side(reported, apart)
+    differences = run_differences(reported, folders)
+    _, *blocks = side_by_side(reported, differences)
     trained = [
         (label, one.view)
         for label, one in zip(labels, snapshots, strict=True)
@@ -68,8 +68,8 @@ def page(context: WebContext, request: Request) -> Page | Response:
         "labels": labels,
         "chart": overlaid_chart(trained) if trained else None,
         "blocks": blocks,
-        "compared_on": {split: apart.sentence(split) for split in SPLITS},
-        "tasks": {split: _differing(snapshots, split, apart) for split in SPLITS},
+        "compared_on": {split: differences.sentence(split) for split in SPLITS},
+        "tasks": {split: _differing(snapshots, split, differences) for split in SPLITS},
     }
     return Page("compare.html", variables)
 
@@ -92,13 +92,13 @@ def _skills_address(base: RunName, other: RunName) -> str:
 
 
 def _differing(
-    snapshots: Sequence[RunSnapshot], split: Split, apart: Contrast
+    snapshots: Sequence[RunSnapshot], split: Split, differences: RunDifferences
 ) -> list[dict[str, Any]]:
     """The tasks of a split that all runs have, and whose result with the last skill differs."""
     tables = [{row.task: row for row in one.tasks(split).rows} for one in snapshots]
     found = []
     known = dict.fromkeys(task for table in tables for task in table)
-    for task in (task for task in known if apart.compares(split, task)):
+    for task in (task for task in known if differences.compares(split, task)):
         rows = [table.get(task) for table in tables]
         states = {row.last.outcome.state for row in rows if row and row.last}
         if len(states) > 1:
