@@ -13,8 +13,8 @@ from skillopt_cli.benchmarks.kit.labels import (
     own_references,
 )
 from skillopt_cli.core.events import VerdictReached
+from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.labels import Labels
-from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictRule, VerdictSplit, run_verdict
 from skillopt_cli.core.score import Mark, Measured, Trajectory, mark
 from skillopt_cli.core.skill import SkillDocument
@@ -53,7 +53,7 @@ def _verdict(
 
 async def _majority(
     run: Run, seed: SkillDocument, best: Mapping[str, Mark]
-) -> MajorityBaseline | None:
+) -> LabelDiagnostics | None:
     """What one answer to all tasks of the verdict scores; None where answers are no labels.
 
     Args:
@@ -83,7 +83,7 @@ async def _majority(
 
 async def against_majority(
     run: Run, split: TaskSet, skills: Mapping[str, Mapping[str, Mark]]
-) -> dict[str, MajorityBaseline]:
+) -> dict[str, LabelDiagnostics]:
     """What one answer to all tasks of a split scores, with the verdict on each skill against it.
 
     Args:
@@ -109,7 +109,7 @@ async def against_majority(
 
 async def _one_answer(
     run: Run, tasks: Sequence[Referenced], measured: Sequence[Task]
-) -> list[tuple[MajorityBaseline, Sequence[Trajectory]]]:
+) -> list[tuple[LabelDiagnostics, Sequence[Trajectory]]]:
     """The majority baselines on these tasks, each with its attempts at them."""
     scored: dict[str, list[Trajectory]] = {}
 

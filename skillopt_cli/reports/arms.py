@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.paired_statistics import disagree
 from skillopt_cli.core.repeats import Repeated, compared
 from skillopt_cli.core.run_verdict import VerdictRule, run_verdict
@@ -33,7 +33,7 @@ def arms_document(
     arms: Mapping[str, Repeated],
     rule: VerdictRule,
     split: TaskSet,
-    majority: Mapping[str, MajorityBaseline],
+    majority: Mapping[str, LabelDiagnostics],
 ) -> Document:
     """The arms, and every pair of them, as JSON; of two arms with the verdict on the second.
 

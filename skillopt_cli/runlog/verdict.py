@@ -13,7 +13,7 @@ from skillopt_cli.core.edit_counts import Cause, EditCounts, why_no_edits
 from skillopt_cli.core.edits import EditOutcome
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.core.gate import EPSILON
-from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictWord
 from skillopt_cli.runlog.parts import StepView
 from skillopt_cli.runlog.text.format import count, one_line, score
@@ -47,7 +47,7 @@ class Verdict:
     edits: Mapping[str, int]
     reason: str = ""
     evidence: RunVerdict | None = None
-    majority: MajorityBaseline | None = None
+    majority: LabelDiagnostics | None = None
 
     @property
     def seed(self) -> float | None:

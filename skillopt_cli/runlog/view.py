@@ -22,8 +22,8 @@ from skillopt_cli.core.events import (
     SubscriberDropped,
     TestMeasured,
 )
+from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.ledger import Ledger, Spent, Worked
-from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.run_verdict import RunVerdict
 from skillopt_cli.core.steering import Steering
 from skillopt_cli.core.task import TaskSet
@@ -102,7 +102,7 @@ class RunView:
     looks: SplitLooks = NO_LOOKS
     pruned: SkillPruned | None = None
     verdict: RunVerdict | None = None
-    majority: MajorityBaseline | None = None
+    majority: LabelDiagnostics | None = None
     ledger: Ledger = field(default_factory=Ledger)
     marks: frozenset[tuple[str, float, float]] = frozenset()
     retries: Mapping[Role, int] = field(default_factory=dict)

@@ -10,7 +10,7 @@ import pytest
 
 from skillopt_cli.benchmarks.folder import SPEC
 from skillopt_cli.core.events import VerdictReached
-from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.run_verdict import VerdictRule, run_verdict
 from skillopt_cli.core.score import HARD, Mark
 from skillopt_cli.core.task import ChatRequest
@@ -43,7 +43,7 @@ def own_tasks(folder: Path, answers: dict[str, tuple[str, ...]]) -> Benchmark:
 
 async def majority_of(
     benchmark: Benchmark, reply: str, *settings: str
-) -> tuple[str, MajorityBaseline | None]:
+) -> tuple[str, LabelDiagnostics | None]:
     """The split of the verdict on a target that always replies so, and what is beside it."""
     log = EventLog()
     target, optimizer = (
@@ -76,7 +76,7 @@ async def test_the_commonest_answer_of_the_train_tasks_on_those_of_the_verdict(
     assert split == "test"
     assert found is not None and found.verdict is not None
     bare = replace(found, verdict=None, never_right={})
-    assert bare == MajorityBaseline("billing", 0.25, 4, 4, unlabelled)
+    assert bare == LabelDiagnostics("billing", 0.25, 4, 4, unlabelled)
     right = 3 * ("login" in reply)
     assert found.never_right == ({"billing": 1} if right else {"login": 3, "billing": 1})
     assert (found.verdict.seed, found.verdict.best, found.verdict.n) == (0.25, right / 4, 4)

@@ -10,7 +10,7 @@ import pytest
 from facts import VERDICT, accepted_step, opening, stamp
 
 from skillopt_cli.core import events as ev
-from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictRule, VerdictWord, run_verdict
 from skillopt_cli.core.score import HARD, Mark
 from skillopt_cli.reports.page import as_markdown
@@ -34,7 +34,7 @@ from skillopt_cli.ui.plain import lines_of
 
 VERDICT_WORDS = get_args(VerdictWord)
 SMALL = {"gain": 0.05, "low": -0.1, "p_value": 0.4}
-MAJORITY = MajorityBaseline("billing", 0.2, 100, 100, 50)
+MAJORITY = LabelDiagnostics("billing", 0.2, 100, 100, 50)
 CONSTANT = 'Majority baseline: always answering "billing" scores 0.20 on the 100 test tasks'
 
 

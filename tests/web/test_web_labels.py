@@ -15,7 +15,7 @@ from facts import VERDICT, accepted_step, opening, stamp
 from web_rig import client
 
 from skillopt_cli.core.events import RunFinished, VerdictReached
-from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.run_verdict import VerdictWord
 from skillopt_cli.runlog.text.verdict import majority_lines, run_sentence
 from skillopt_cli.store.codec import dump_fact
@@ -126,7 +126,7 @@ def test_results_that_cannot_be_read_are_named(labelled: Path, tmp_path: Path, d
 def test_the_card_of_the_verdict_calls_no_skill_better_without_a_limit_that_one_answer_equals(
     tmp_path: Path, word: VerdictWord, title: str
 ) -> None:
-    majority = MajorityBaseline("billing", 0.7, 100, verdict=replace(VERDICT, word=word))
+    majority = LabelDiagnostics("billing", 0.7, 100, verdict=replace(VERDICT, word=word))
     reached = VerdictReached(VERDICT, majority)
     facts = [*opening(), *accepted_step(1), reached, RunFinished(1, 1, 0.8, 0)]
     run = tmp_path / "outputs/searchqa/a"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from skillopt_cli.benchmarks.kit.answers import extract_answer, tagged_or_all
 from skillopt_cli.benchmarks.kit.benchmark import TextBenchmark
 from skillopt_cli.benchmarks.kit.typography import folded
+from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.labels import Labels
-from skillopt_cli.core.majority_baseline import MajorityBaseline
 from skillopt_cli.core.score import Mark
 from skillopt_cli.core.task import Split, Task
 from skillopt_cli.plugins import OWN_TASKS
@@ -61,7 +61,7 @@ def labels_of(tasks: Sequence[Referenced], most: int = MOST_LABELS) -> Counter[s
 
 async def majority_baselines(
     tasks: Sequence[Referenced], measured: Sequence[Task], score: ScoreOf
-) -> list[MajorityBaseline]:
+) -> list[LabelDiagnostics]:
     """What the commonest answer of the train tasks scores as the answer to each measured task.
 
     Args:
@@ -81,7 +81,7 @@ async def majority_baselines(
     found = []
     for answer in commonest:
         mean = sum([await score(task, answer) for task in measured]) / len(measured)
-        found.append(MajorityBaseline(answer, mean, len(measured), equally_common=len(commonest)))
+        found.append(LabelDiagnostics(answer, mean, len(measured), equally_common=len(commonest)))
     return sorted(found, key=lambda baseline: baseline.score, reverse=True)
 
 

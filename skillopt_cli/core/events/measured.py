@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.run_verdict import RunVerdict
 from skillopt_cli.core.task import TASK_SETS, TaskSet
 
@@ -135,5 +135,5 @@ class VerdictReached:
     """
 
     verdict: RunVerdict
-    majority: MajorityBaseline | None = None
+    majority: LabelDiagnostics | None = None
     kind: Literal["verdict_reached"] = "verdict_reached"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from skillopt_cli.core.events import RunFinished
 from skillopt_cli.core.gate import EPSILON
-from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.run_verdict import RunVerdict
 from skillopt_cli.core.statistics import LEVEL, binomial, interval
 from skillopt_cli.runlog.best_scores import measured_rounds, scores_by_task
@@ -75,7 +75,7 @@ def standing_words(view: RunView) -> tuple[str, str]:
     return f"perhaps better than the seed: {flips}; may be chance", "green"
 
 
-def proven_words(verdict: RunVerdict, majority: MajorityBaseline | None) -> tuple[str, str]:
+def proven_words(verdict: RunVerdict, majority: LabelDiagnostics | None) -> tuple[str, str]:
     """The verdict in a few words, and a style: `better than the seed: 0.73 against 0.20 on ...`."""
     constant = majority if majority is not None and majority.unbeaten else None
     also = (

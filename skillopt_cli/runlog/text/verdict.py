@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from skillopt_cli.core.majority_baseline import MajorityBaseline
+from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictSplit
 from skillopt_cli.core.statistics import CHANGED, LEVEL
 from skillopt_cli.runlog.text.flips import flips_words
@@ -33,7 +33,7 @@ _NAMED = 8
 _RAREST = 1_000_000
 
 
-def verdict_title(word: str, majority: MajorityBaseline | None) -> tuple[str, str]:
+def verdict_title(word: str, majority: LabelDiagnostics | None) -> tuple[str, str]:
     """The verdict as a heading, with the style of it."""
     if word == "improved" and majority is not None and majority.unbeaten:
         return "Better than the seed only", "yellow"
@@ -41,13 +41,13 @@ def verdict_title(word: str, majority: MajorityBaseline | None) -> tuple[str, st
 
 
 def verdict_document(
-    verdict: RunVerdict, majority: MajorityBaseline | None = None
+    verdict: RunVerdict, majority: LabelDiagnostics | None = None
 ) -> dict[str, Any]:
     """The entry `verdict` of `summary.json`."""
     return {**asdict(verdict), "sentence": run_sentence(verdict, majority)}
 
 
-def run_sentence(verdict: RunVerdict, majority: MajorityBaseline | None = None) -> str:
+def run_sentence(verdict: RunVerdict, majority: LabelDiagnostics | None = None) -> str:
     """The verdict on a training in words, and whether one answer to all tasks does as well."""
     sentence = verdict_sentence(verdict)
     if majority is None or majority.verdict is None or not majority.unbeaten:
@@ -60,7 +60,7 @@ def run_sentence(verdict: RunVerdict, majority: MajorityBaseline | None = None) 
     return f"{sentence} It {compared} than {_constant(majority)}."
 
 
-def verdict_lines(verdict: RunVerdict, majority: MajorityBaseline | None) -> tuple[str, ...]:
+def verdict_lines(verdict: RunVerdict, majority: LabelDiagnostics | None) -> tuple[str, ...]:
     """All sentences of the verdict on a training, the one of `run_sentence` first."""
     return (run_sentence(verdict, majority), *majority_lines(verdict, majority))
 
@@ -121,12 +121,12 @@ def _flips(verdict: RunVerdict) -> str:
     return flips_words(verdict.metric, verdict.fixed, verdict.broke)
 
 
-def _constant(majority: MajorityBaseline) -> str:
+def _constant(majority: LabelDiagnostics) -> str:
     return f'always answering "{shorten(majority.answer, _LONGEST)}"'
 
 
 def majority_document(
-    verdict: RunVerdict | None, majority: MajorityBaseline | None
+    verdict: RunVerdict | None, majority: LabelDiagnostics | None
 ) -> dict[str, Any] | None:
     """The entry `majority_baseline` of `summary.json`; None where answers are no labels."""
     if majority is None:
@@ -134,13 +134,13 @@ def majority_document(
     return {**asdict(majority), "sentences": list(majority_lines(verdict, majority))}
 
 
-def majority_entry(majority: MajorityBaseline, split: VerdictSplit, skill: str) -> dict[str, Any]:
+def majority_entry(majority: LabelDiagnostics, split: VerdictSplit, skill: str) -> dict[str, Any]:
     """The entry `majority_baseline` of an evaluation; `skill` is what its sentence calls it."""
     return {**asdict(majority), "sentences": [majority_words(majority, split, skill)]}
 
 
 def majority_lines(
-    verdict: RunVerdict | None, majority: MajorityBaseline | None
+    verdict: RunVerdict | None, majority: LabelDiagnostics | None
 ) -> tuple[str, ...]:
     """What to read a verdict on label tasks with; nothing where answers are no labels.
 
@@ -176,7 +176,7 @@ def never_right_words(labels: Mapping[str, int]) -> str:
     return f"Never right: {', '.join(named[:_NAMED])}{more}." if named else ""
 
 
-def majority_words(majority: MajorityBaseline, split: VerdictSplit, skill: str) -> str:
+def majority_words(majority: LabelDiagnostics, split: VerdictSplit, skill: str) -> str:
     """The score of the commonest answer, and the gain of a skill on it.
 
     Args:

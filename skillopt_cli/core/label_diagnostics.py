@@ -1,4 +1,4 @@
-"""What label tasks score without a skill: by one answer for all of them. Pure."""
+"""Diagnostics of tasks whose answers are labels: majority baseline, labels never right. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from skillopt_cli.core.run_verdict import RunVerdict
 
 
 @dataclass(frozen=True, slots=True)
-class MajorityBaseline:
-    """The score of the same answer to every task, and how far the seed answered with labels.
+class LabelDiagnostics:
+    """The majority baseline of some tasks, and how the seed and the best skill use their labels.
 
     Attributes:
-        answer: the commonest answer of the train tasks.
+        answer: the majority baseline: the commonest answer of the train tasks, given to every task.
         score: mean score of that answer, in [0, 1], on `n` tasks.
         seed_answers: answers of the seed to these tasks that have a score.
         seed_unlabelled: those of them that are wrong and no label.
