@@ -27,6 +27,7 @@ from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.edit import edit_words, ground_words
 from skillopt_cli.runlog.text.epoch import guidance_fate, guidance_outcome
 from skillopt_cli.runlog.text.format import count, duration, one_line, p_words, plain_words, score
+from skillopt_cli.runlog.text.header import families_note
 from skillopt_cli.web.paths import Outputs, RunName
 from skillopt_cli.web.runs import Runs
 from skillopt_cli.web.security import Access
@@ -145,6 +146,7 @@ def _templates() -> Environment:
         "guidance_outcome": guidance_outcome,
         "edit_words": lambda edit: edit_words(edit, 200),
         "ground_words": ground_words,
+        "families_note": families_note,
         "exact": exact,
         "moment": moment,
         "count_of": count_of,

@@ -192,7 +192,7 @@ def test_an_added_line_has_the_trial_of_its_edit() -> None:
     shown = skillopt("diff-skills", f"{run}:seed", run)
     assert shown.code == 0, shown.err
     assert re.search(
-        r"step 1: add .*, it solved 1 of 1 task it was written for \(\S+\), 1 needed",
+        r"step 1: add .*, it solved 1 of 1 task it was written for \(\S+\), 1 needed to pass",
         shown.out,
     )
     document = skillopt("diff-skills", f"{run}:seed", run, "--json").json

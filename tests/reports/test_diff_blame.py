@@ -86,7 +86,7 @@ def test_neighbouring_lines_of_different_steps_are_told_apart(run: Folder) -> No
     ]
     assert origins(diff)[0] == (
         f'line 5 of {run.path}:best: step 1: add "- Years have four digits."'
-        " [failure, supported by 2 attempts]"
+        " [from 2 failed attempts]"
     )
     assert origins(diff)[2].startswith("lines 7-8 of ")
 

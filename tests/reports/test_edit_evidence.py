@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 
 import pytest
-from facts import accepted_step, opening, stamp
+from facts import accepted_step, begun, opening, stamp
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edit_counts import outcomes_words
-from skillopt_cli.core.edits import Edit, EditOutcome, EditState, Trial
+from skillopt_cli.core.edits import Edit, EditOutcome, EditState, Source, Trial
 from skillopt_cli.core.verification import unverified
 from skillopt_cli.reports.diff.blame import Cause
 from skillopt_cli.reports.page import Details, Line, as_markdown
@@ -21,7 +21,8 @@ from skillopt_cli.reports.run.run_report import run_report
 from skillopt_cli.reports.run.steps import step_blocks
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.fold import fold
-from skillopt_cli.runlog.text.edit import trial_words
+from skillopt_cli.runlog.text.edit import ground_words, trial_words
+from skillopt_cli.runlog.text.header import families_note
 from skillopt_cli.runlog.view import RunView
 
 EDIT = Edit("append", "- Be brief.", support=3, evidence="3 of 4 answers\nwere sentences")
@@ -64,33 +65,36 @@ def test_edits_that_came_up_in_two_rounds_are_counted_so_that_they_add_up() -> N
 @pytest.mark.parametrize(
     ("tried", "words"),
     [
-        (trial("abc", "abc"), "it solved 3 of 3 tasks it was written for (a, b, c), 1 needed"),
-        (trial("ab", "b"), "it solved 1 of 2 tasks it was written for (b), 1 needed"),
+        (
+            trial("abc", "abc"),
+            "it solved 3 of 3 tasks it was written for (a, b, c), 1 needed to pass",
+        ),
+        (trial("ab", "b"), "it solved 1 of 2 tasks it was written for (b), 1 needed to pass"),
         (
             trial("a", "a", "xy"),
-            "it solved 1 of 1 task it was written for (a), 1 needed, broke 2 (x, y)",
+            "it solved 1 of 1 task it was written for (a), 1 needed to pass, broke 2 (x, y)",
         ),
         (
             trial("abcdefgh", "abcd", needed=4),
-            "it solved 4 of 8 tasks it was written for (a, b, c and 1 more), 4 needed",
+            "it solved 4 of 8 tasks it was written for (a, b, c and 1 more), 4 needed to pass",
         ),
         (
             Trial(EDIT, ("a\x1b[1m\nb",), ("a\x1b[1m\nb",)),
-            "it solved 1 of 1 task it was written for (a?[1m b), 1 needed",
+            "it solved 1 of 1 task it was written for (a?[1m b), 1 needed to pass",
         ),
         (trial(), "it solved 0 of 0 tasks it was written for"),
         (
             Trial(replace(EDIT, tasks=("a", "b")), ("b", "a"), ("b",)),
-            "it solved 1 of 2 tasks it was written for (b), 1 needed",
+            "it solved 1 of 2 tasks it was written for (b), 1 needed to pass",
         ),
         # Those that it was found to solve beside other edits.
         (
             Trial(replace(EDIT, tasks=("a", "b")), ("c", "a"), ("c",)),
-            "it solved 1 of 2 tasks it was tried on (c), 1 needed",
+            "it solved 1 of 2 tasks it was tried on (c), 1 needed to pass",
         ),
         (
             Trial(EDIT, ("c", "a"), ("c",), joint=True),
-            "with other edits, it solved 1 of 2 tasks (c), 1 needed",
+            "with other edits, it solved 1 of 2 tasks (c), 1 needed to pass",
         ),
     ],
 )
@@ -111,7 +115,7 @@ def test_a_trial_states_on_how_many_solved_tasks_it_was(
     checked: int, broke: str, words: str
 ) -> None:
     said = trial_words(trial("a", "a", broke), checked)
-    assert said == f"it solved 1 of 1 task it was written for (a), 1 needed{words}"
+    assert said == f"it solved 1 of 1 task it was written for (a), 1 needed to pass{words}"
 
 
 def view_of(*outcomes: EditOutcome, checked: int = 0) -> RunView:
@@ -134,7 +138,7 @@ def test_every_tried_edit_shows_its_tasks_whatever_became_of_it(
     # What is above the learning rate is in no text that is tried on solved tasks.
     tried = checked and state != "over_budget"
     broke = ", broke 0 of 5 solved tasks" if tried else ""
-    said = f"it solved 1 of 2 tasks it was written for (b), 1 needed{broke}"
+    said = f"it solved 1 of 2 tasks it was written for (b), 1 needed to pass{broke}"
     shown = as_markdown(step_blocks(step)).replace("\\", "")
     assert f", {said}\n" in shown
     # Said once for all edits of the candidate.
@@ -156,7 +160,7 @@ def shown_edits(*outcomes: EditOutcome) -> list[str]:
     [
         (
             trial("abc", "b", needed=2),
-            "it solved 1 of 3 tasks it was written for, 2 needed",
+            "it solved 1 of 3 tasks it was written for, 2 needed to pass",
             ", solved b",
         ),
         (trial("abc"), "it solved 0 of 3 tasks it was written for", ""),
@@ -168,7 +172,7 @@ def test_an_edit_that_failed_verification_states_what_it_lacked(
 ) -> None:
     (line,) = shown_edits(unverified(tried))
     assert line.startswith(f"- failed verification ({reason}): add ")
-    assert line.endswith(f"supported by 3 attempts]{named}")
+    assert line.endswith(f"from 3 failed attempts]{named}")
 
 
 def test_an_edit_that_passed_and_was_left_out_later_did_not_fail_its_trial() -> None:
@@ -185,7 +189,7 @@ def test_many_edits_with_one_reason_are_counted_and_the_first_are_listed() -> No
     crowded = [EditOutcome(edit, "not_selected", "no room") for edit in edits[:6]]
     over = [EditOutcome(edit, "over_budget") for edit in edits[6:8]]
     lone = EditOutcome(edits[8], "vetoed", "by a person")
-    ground = "[failure, supported by 3 attempts]"
+    ground = "[from 3 failed attempts]"
     assert shown_edits(*crowded, *over, lone) == [
         "- not selected (no room), 6 edits:",
         *(f'- not selected: add "- rule {i}" {ground}' for i in range(3)),
@@ -209,10 +213,44 @@ def test_an_edit_that_was_not_tried_shows_no_trial() -> None:
 def test_the_page_and_the_document_have_the_trial() -> None:
     view = view_of(EditOutcome(EDIT, "applied", "", trial("ab", "b")))
     page = as_html(run_report(Subject("a", view), illustrated=True))
-    said = "it solved 1 of 2 tasks it was written for (b), 1 needed"
+    said = "it solved 1 of 2 tasks it was written for (b), 1 needed to pass"
     assert said in page
     (run,) = report_document([Subject("a", view)])["runs"]
     (edit,) = json.loads(json.dumps(run["steps"][0]["edits"]))
     assert edit["trial"]["tried"] == ["a", "b"]
     assert edit["trial"]["fixed"] == ["b"]
     assert edit["evidence"] == EDIT.evidence
+
+
+@pytest.mark.parametrize(
+    ("source", "support", "words"),
+    [
+        ("failure", 1, "from 1 failed attempt"),
+        ("success", 2, "from 2 successful attempts"),
+        ("merged", 3, "from 3 attempts"),
+        ("failure", 0, "from failed attempts"),
+    ],
+)
+def test_what_an_edit_rests_on_is_stated_in_plain_words(
+    source: Source, support: int, words: str
+) -> None:
+    assert ground_words(replace(EDIT, source=source, support=support)) == words
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "steps", "noted"),
+    [
+        ("simulated", 2, True),
+        ("simulated/x", 2, True),
+        ("rules", 2, False),
+        ("simulated", 0, False),
+    ],
+)
+def test_families_of_the_simulated_model_are_explained(
+    optimizer: str, steps: int, noted: bool
+) -> None:
+    started = begun(optimizer=optimizer, total_steps=steps)
+    assert ("(family 8)" in families_note(started)) is noted
+    if steps:
+        page = as_markdown(run_report(Subject("a", fold(stamp([started, *accepted_step()])))))
+        assert ("numbered family" in page) is noted

@@ -101,13 +101,13 @@ def test_the_status_of_a_run_at_work_lists_the_edits_that_wait() -> None:
     assert document["most_edits"] is None
     assert any(line.startswith("edit 2 (vetoed): replace") for line in lines)
     assert lines[lines.index('edit 1: add "Answer with one to three words."') + 1] == (
-        "  failure, supported by 5 attempts"
+        "  from 5 failed attempts"
     )
     assert "hint for step 2: be short" in lines
 
 
 def test_the_tasks_of_an_edit_are_named_with_what_it_rests_on() -> None:
-    words = "failure, supported by 5 attempts"
+    words = "from 5 failed attempts"
     assert ground_line(words, ()) == words
     assert ground_line(words, ("t1",)) == f"{words}; for task t1"
     assert ground_line(words, ("a", "b", "c", "d\n")) == f"{words}; for tasks a, b, c and 1 more"

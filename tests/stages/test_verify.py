@@ -266,7 +266,10 @@ async def test_an_edit_that_breaks_a_solved_task_is_removed(checked: str) -> Non
     assert (outcome.state, outcome.reason) == ("harmful", "it broke 1 of 6 solved tasks")
     (event,) = world.log.of(PassingChecked)
     assert outcome.trial is not None
-    said = "it solved 1 of 1 task it was written for (t1), 1 needed, broke 1 of 6 solved tasks (t5)"
+    said = (
+        "it solved 1 of 1 task it was written for (t1), 1 needed to pass,"
+        " broke 1 of 6 solved tasks (t5)"
+    )
     assert trial_words(outcome.trial, event.checked) == said
     assert (event.checked, event.broke, event.noise) == (6, ("t5",), ())
     assert [e.content for e in event.removed] == ["- r1"]

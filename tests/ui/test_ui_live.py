@@ -333,7 +333,7 @@ def test_edits_that_can_be_struck_out_have_the_numbers_it_takes() -> None:
         '? 3 delete "No such line"',
     ]
     shown = drawn(RunPanel(view, view.time), console(100))
-    assert re.search(r'one to three words."\s+│\n│ {16}failure, supported by 5 attempts ', shown)
+    assert re.search(r'one to three words."\s+│\n│ {16}from 5 failed attempts ', shown)
     low = drawn(RunPanel(view, view.time), console(100, height=20))
     assert "? 1 add" in low and "supported by" not in low
     assert rows(view, "asked", 60) == ["paused; strike out edits, then `resume`:"]

@@ -370,6 +370,15 @@ def test_two_texts_are_compared_as_diff_skills_does(trained: Path) -> None:
         assert asking.get("/runs/searchqa/b/skills?a=77&b=best").status_code == 404
 
 
+@pytest.mark.parametrize("path", ["skills", "steps/1", "epochs"])
+def test_pages_with_edits_of_the_simulated_model_explain_their_families(
+    trained: Path, path: str
+) -> None:
+    with client(trained) as web:
+        page = web.get(f"/runs/searchqa/a/{path}").text
+    assert "puts each task in a numbered family" in page
+
+
 def test_the_best_skills_of_compared_runs_are_a_link_apart(trained: Path) -> None:
     with client(trained) as asking:
         page = parsed(asking.get("/compare?run=searchqa/a&run=searchqa/b&base=searchqa/a").text)

@@ -29,7 +29,13 @@ from skillopt_cli.runlog.text.format import (
     result_name,
     score,
 )
-from skillopt_cli.runlog.text.header import drift_words, models_words, simulated_note, skill_words
+from skillopt_cli.runlog.text.header import (
+    drift_words,
+    families_note,
+    models_words,
+    simulated_note,
+    skill_words,
+)
 from skillopt_cli.runlog.text.unfinished import (
     resume_command,
     unfinished_words,
@@ -80,6 +86,8 @@ def _steps(reported: Subject, illustrated: bool) -> Iterator[Block]:
     ends = {epoch.step: epoch for epoch in view.epochs}
     if view.steps:
         yield Heading("Steps")
+        if view.run and (note := families_note(view.run)):
+            yield Line(f"Note: {note}.", "dim", free=True)
     for step in view.steps:
         yield from step_blocks(step, closes_epoch=step.number in ends, of_files=reported.of_files)
         if words := unrecorded_words(view, step):

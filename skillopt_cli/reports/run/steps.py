@@ -221,7 +221,7 @@ def _reason(outcome: EditOutcome) -> str:
     """Why an edit ended as it did."""
     trial, reason = outcome.trial, one_line(outcome.reason)
     short = trial is not None and 0 < len(trial.fixed) < trial.needed
-    return f"{reason}, {trial.needed} needed" if trial is not None and short else reason
+    return f"{reason}, {trial.needed} needed to pass" if trial is not None and short else reason
 
 
 def _evidence(step: StepView, outcome: EditOutcome) -> str:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit, Trial
+from skillopt_cli.core.edits import REWRITE, SUGGEST, Edit, Source, Trial
 from skillopt_cli.core.verification import solved_words
 from skillopt_cli.runlog.text.format import count, one_line, shorten
 
 _TASKS = 3
 """Tasks of a trial that are named."""
+_ATTEMPTS: dict[Source, str] = {
+    "failure": "failed attempt",
+    "success": "successful attempt",
+    "merged": "attempt",
+}
+"""What an edit rests on, by its source."""
 _VERBS = {
     "append": "add",
     "insert_after": "insert",
@@ -33,8 +39,9 @@ def edit_words(edit: Edit, limit: int = 60) -> str:
 
 
 def ground_words(edit: Edit) -> str:
-    """What an edit rests on: `failure, supported by 5 attempts`."""
-    return f"{edit.source}, supported by {count(edit.support, 'attempt')}"
+    """What an edit rests on: `from 5 failed attempts`."""
+    attempt = _ATTEMPTS[edit.source]
+    return f"from {count(edit.support, attempt)}" if edit.support else f"from {attempt}s"
 
 
 def ground_line(words: str, tasks: Sequence[str]) -> str:
@@ -58,7 +65,7 @@ def trial_words(trial: Trial, checked: int = 0) -> str:
         solved = f"with other edits, it solved {len(trial.fixed)} of {tasks}"
     else:
         solved = f"it {solved_words(trial)}"
-    needed = f", {trial.needed} needed" if trial.tried else ""
+    needed = f", {trial.needed} needed to pass" if trial.tried else ""
     return f"{solved}{_named(trial.fixed)}{needed}{_broke_words(trial, checked)}"
 
 

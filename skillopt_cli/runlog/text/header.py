@@ -77,6 +77,16 @@ def simulated_note(run: RunStarted) -> str:
     return f"the simulated model only plays at being one: on own tasks its {whole} show nothing"
 
 
+def families_note(run: RunStarted) -> str:
+    """What "(family 8)" in an edit means; empty where no simulated optimizer proposes edits."""
+    if not run.total_steps or run.optimizer.split("/")[0] != SIMULATED:
+        return ""
+    return (
+        "the simulated model puts each task in a numbered family; tasks of family 8 are right only"
+        ' under a skill that has the line marked "(family 8)"'
+    )
+
+
 def resolution_note(run: RunStarted) -> str:
     """What a small selection split can resolve, and where to read more; empty for a larger one."""
     n = run.n_selection
