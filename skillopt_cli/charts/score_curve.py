@@ -124,7 +124,7 @@ def scored(view: RunView) -> list[Scored]:
         value = _guided(view, epoch.slow) if epoch.slow else None
         if epoch.slow is not None and value is not None:
             words = f"end of epoch {epoch.number}: text with guidance {score(value)}"
-            words = f"{words}, {action_words(epoch.slow.action)}"
+            words = f"{words}, {action_words(epoch.slow.outcome)}"
             found.append(Scored(epoch.step, value, "guided", words))
     return found
 

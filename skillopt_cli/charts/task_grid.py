@@ -213,7 +213,7 @@ def _closing(view: RunView, rounds: list[Round]) -> Iterator[Column]:
         epoch = next((e for e in view.epochs if e.step == measured.step), None)
         plan = next((s.plan for s in view.steps if s.number == measured.step), None)
         number = epoch.number if epoch else plan.epoch if plan else 0
-        action = epoch.slow.action if epoch and epoch.slow else ""
+        action = epoch.slow.outcome if epoch and epoch.slow else ""
         which = "the best text" if i else "the text"
         title = f"e{number}{'b' * i}"
         words = f"{which} with the guidance of epoch {number}"

@@ -30,6 +30,7 @@ from facts import (
 from rich.console import Console
 from snapshots import assert_golden
 
+from skillopt_cli.charts.score_curve import scored
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import SUGGEST, Edit, EditOutcome
 from skillopt_cli.core.gate import GateDecision
@@ -47,6 +48,7 @@ from skillopt_cli.runlog.manifest_diff import Difference
 from skillopt_cli.runlog.summary import summary
 from skillopt_cli.runlog.text.action import action_words
 from skillopt_cli.runlog.text.ending import test_line as result_line
+from skillopt_cli.runlog.text.epoch import guidance_fate, slow_words
 from skillopt_cli.runlog.text.run_list import run_row, selection_cell
 from skillopt_cli.runlog.text.run_list import test_cell as result_cell
 
@@ -695,6 +697,20 @@ GUIDANCE: dict[ev.SlowUpdateAction, tuple[GateDecision | None, str]] = {
         "guidance accepted by force, new best 0.70",
     ),
 }
+
+
+def test_guidance_that_changes_nothing_is_called_skipped_everywhere() -> None:
+    decision = GateDecision("no_op", "hard", 0.65, 0.65, 0.65)
+    facts = decided("reject", decision)
+    words = "guidance skipped, skill unchanged"
+    (fact,) = (f for f in facts if isinstance(f, ev.SlowUpdateDecided))
+    assert slow_words(fact) == guidance_fate(fact) == words
+    run = reported(facts, "a")
+    assert f"Slow update: {words}" in told(facts)
+    shown = drawn(as_rich(side_by_side([run, reported(whole_run(), "b")])), 200)
+    assert f"end of epoch 1: {words}" in shown
+    (guided,) = (mark for mark in scored(run.view) if mark.kind == "guided")
+    assert guided.words.endswith("skipped, skill unchanged")
 
 
 @pytest.mark.parametrize("action", get_args(ev.SlowUpdateAction))

@@ -56,6 +56,15 @@ class SlowUpdateDecided:
     soft: float | None = None
     kind: Literal["slow_update_decided"] = "slow_update_decided"
 
+    @property
+    def outcome(self) -> str:
+        """The action, or `skip_no_op` where the text with guidance equals the current skill.
+
+        The recorded action is then `reject`, although there was nothing to reject.
+        """
+        unchanged = self.decision is not None and self.decision.verdict == "no_op"
+        return "skip_no_op" if unchanged else self.action
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryWritten:

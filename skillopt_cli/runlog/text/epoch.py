@@ -57,6 +57,8 @@ def slow_words(event: SlowUpdateDecided) -> str:
             return (
                 f"guidance injected, val score hard {score(event.hard)}, soft {score(event.soft)}"
             )
+        case _ if event.outcome == "skip_no_op":
+            return guidance_fate(event)
         case _ if event.decision is not None:
             return f"guidance measured, {gate_line(event.decision)}"
         case "indecisive":
@@ -68,11 +70,12 @@ def slow_words(event: SlowUpdateDecided) -> str:
 def guidance_fate(event: SlowUpdateDecided) -> str:
     """What became of the text with guidance; empty at the end of the first epoch, which has none.
 
-    `guidance accepted, new best`, `guidance rejected`, `no usable guidance`.
+    `guidance accepted, new best`, `guidance rejected`, `guidance skipped, skill unchanged`,
+    `no usable guidance`.
     """
     if event.action == "inject_placeholder":
         return ""
-    words = action_words(event.action)
+    words = action_words(event.outcome)
     if event.action == "no_content":
         return words
     forced_best = event.action == "force_accept" and event.decision and event.decision.leads
