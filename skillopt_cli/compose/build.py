@@ -177,6 +177,7 @@ def open_session(folder: Path, request: RunRequest) -> Iterator[tuple[Session, C
             ),
             steering=replayed,
             trial=models.trial,
+            runs_program=role_spec(base.config, "target").runs_programs,
             drifted=base.log.view.drifted,
             resumable=(request.training or request.resumable) and not started.replay,
         )

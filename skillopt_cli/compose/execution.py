@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from skillopt_cli.compose.build import open_session
 from skillopt_cli.compose.request import RunRequest
-from skillopt_cli.compose.roles import role_spec
 from skillopt_cli.compose.run_folder import unusable_path
 from skillopt_cli.compose.secrets import known_secrets
 from skillopt_cli.control.server import serve_commands
-from skillopt_cli.core.errors import Indecisive, Interrupted, SkillOptError
+from skillopt_cli.core.errors import Interrupted, SkillOptError
 from skillopt_cli.core.events import CONTROL, Degraded
 from skillopt_cli.core.secrets import Secrets
 from skillopt_cli.engine.controller import Controller
@@ -128,8 +127,6 @@ def open_run(
         hint = _restart_hint(folder, request)
         raise asyncio.CancelledError(f"stopped by the user: {hint}") from None
     except SkillOptError as error:
-        if isinstance(error, Indecisive):
-            error.hint += _drift_hint(request)
         error.message, error.hint = secrets.hide(error.message), secrets.hide(error.hint)
         raise
     # Whatever else is raised is our bug, or a plug-in's, except for a path that cannot be used.
@@ -153,14 +150,6 @@ def _restart_hint(folder: Path, request: RunRequest) -> str:
         return "run `skillopt eval` again"
     replay = f" --replay {request.replay}" if request.replay else ""
     return f"`skillopt resume {folder}{replay}` takes the run up again"
-
-
-def _drift_hint(request: RunRequest) -> str:
-    """What a resume needs once the target's program has changed; "" for any other target."""
-    resumes = request.training or request.resumable
-    if not (resumes and role_spec(request.config, "target").runs_programs):
-        return ""
-    return " (a changed program needs `--allow-drift`)"
 
 
 def _crash(folder: Path, secrets: Secrets, error: Exception) -> SkillOptError:

@@ -72,6 +72,7 @@ class Session:
         warnings: what to say at the start.
         steering: that of a replayed run, to be stated as well.
         trial: the target in that check, where it is a program that no call to a model can check.
+        runs_program: whether the target is a program, whose change a resume has to allow.
         drifted: whether changed conditions were allowed since the last checkpoint.
         resumable: whether its folder holds all that is needed to take it up again.
     """
@@ -85,6 +86,7 @@ class Session:
     warnings: tuple[Degraded, ...] = ()
     steering: tuple[RunEvent, ...] = ()
     trial: AgentBackend | None = None
+    runs_program: bool = False
     drifted: bool = False
     resumable: bool = True
 
@@ -278,7 +280,7 @@ async def _opened(session: Session) -> AsyncIterator[Run]:
                 async with session.budget.within():
                     await _check_models(session)
             yield run
-    except (BudgetExhausted, ServiceDown) as reached:
+    except (BudgetExhausted, ServiceDown, Indecisive) as reached:
         error = _advised(session, reached)
         run.emit(_failed(error, resumable=session.resumable))
         raise error from None
@@ -296,10 +298,14 @@ async def _opened(session: Session) -> AsyncIterator[Run]:
         raise
 
 
-def _advised(session: Session, error: BudgetExhausted | ServiceDown) -> SkillOptError:
+def _advised(session: Session, error: BudgetExhausted | ServiceDown | Indecisive) -> SkillOptError:
     """The error with what takes the run further."""
     if isinstance(error, BudgetExhausted):
         return exhausted_after(session.run, error, session.started, resumable=session.resumable)
+    if isinstance(error, Indecisive):
+        changes = session.resumable and session.runs_program
+        more = " (a changed program needs `--allow-drift`)" if changes else ""
+        return Indecisive(error.message, f"{error.hint}{more}")
     hint = f"once it answers again, {_again(session)} makes these attempts again"
     return ServiceDown(error.message, hint if session.resumable else "")
 

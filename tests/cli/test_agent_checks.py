@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from command_line import SMALLEST, refused, skillopt
+from command_line import SMALLEST, events, refused, skillopt
 from sandbox_rig import namespaces_or_skip
 
 from skillopt_cli.plugins import load_backend
@@ -270,6 +270,11 @@ def test_broken_attempts_of_a_program_name_what_its_change_needs(*, program: boo
         "model.retry.base_seconds=0.001",
     )
     order += tuple(word for setting in settings for word in ("--set", setting))
-    ended = refused(6, "train", "searchqa", *SMALLEST, *order, "--display", "none")
+    ended = refused(
+        6, "train", "searchqa", *SMALLEST, *order, "--display", "none", "--run-id", "broken"
+    )
     more = " (a changed program needs `--allow-drift`)" if program else ""
     assert ended.hint.endswith(f"then resume: they are tried again{more}")
+    (failed,) = events(Path("outputs/searchqa/broken"), "run_failed")
+    assert ended.error == f"error: {failed['message']}"
+    assert ended.hint == f"hint: {failed['hint']}"
