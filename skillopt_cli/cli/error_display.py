@@ -21,7 +21,7 @@ from skillopt_cli.config.validation_messages import fault_words, first_fault
 from skillopt_cli.core.errors import ConfigError, Interrupted, SkillOptError, UsageError
 from skillopt_cli.core.secrets import Secrets
 from skillopt_cli.plugins import at_fault
-from skillopt_cli.ui.error_text import ERROR, HINT
+from skillopt_cli.ui.error_text import HINT
 
 _ADVICE = re.compile(r"[.:]? *\(?(?:Did you mean|Possible options:) (?P<names>.*?)\)?\Z", re.DOTALL)
 # Literals as the parser sets them: in quotes, and options bare.
@@ -36,7 +36,7 @@ def show_error(error: BaseException) -> int:
     shown = _as_ours(error)
     console = console_on(stderr=True)
     hide = _secrets().hide
-    lines = [Text(ERROR, style="bold red") + Text(hide(shown.message))]
+    lines = [Text(shown.prefix, style="bold red") + Text(hide(shown.message))]
     if shown.hint:
         lines.append(Text(HINT, style="bold cyan") + Text(hide(in_shell(shown.hint))))
     # The terminal may be closed; the exit code counts all the same.

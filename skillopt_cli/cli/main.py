@@ -17,7 +17,7 @@ _NO_FOLDER = (
     "error: the working folder was removed, or may not be read\n"
     "hint: change to another folder and start again\n"
 )
-_SAID = "error: stopped by the user\n"
+_SAID = "stopped by the user\n"
 _OBJECTS_PER_COLLECTION = 250_000
 """New objects between two passes of the garbage collector; Python's own default is 700.
 

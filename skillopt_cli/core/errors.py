@@ -51,6 +51,8 @@ class SkillOptError(Exception):
     """
 
     exit_code = 1
+    prefix = "error: "
+    """Start of the line that is printed of it; empty where what ended a command is no fault."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -229,3 +231,4 @@ class Interrupted(SkillOptError):
     """The user stopped the run."""
 
     exit_code = 130
+    prefix = ""

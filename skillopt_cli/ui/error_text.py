@@ -8,14 +8,14 @@ from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.core.errors import SkillOptError
 from skillopt_cli.safe_files import open_regular
 
-ERROR = "error: "
+ERROR = SkillOptError.prefix
 HINT = "hint: "
 
 
 def error_lines(error: SkillOptError) -> str:
     """The sentence, and below it what to do."""
     hint = f"{HINT}{in_shell(error.hint)}\n" if error.hint else ""
-    return f"{ERROR}{error.message}\n{hint}"
+    return f"{error.prefix}{error.message}\n{hint}"
 
 
 def printed_since(log: Path, start: int) -> str:
@@ -26,7 +26,7 @@ def printed_since(log: Path, start: int) -> str:
 
 
 def last_error(printed: str) -> SkillOptError | None:
-    """The last error that was printed; None where none was."""
+    """The last error that was printed; None where none was, as by a process that was stopped."""
     lines = printed.splitlines()
     found = [place for place, line in enumerate(lines) if line.startswith(ERROR)]
     if not found:

@@ -141,7 +141,7 @@ def python(
 def test_ctrl_c_while_the_program_loads_leaves_no_traceback() -> None:
     done = python("-c", STOPPED)
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "error: stopped by the user\n"
+    assert done.stderr == "stopped by the user\n"
 
 
 def test_ctrl_c_in_a_command_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_ctrl_c_in_a_command_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("skillopt_cli.cli.plugins.names", pressed)
     ended = CliRunner().invoke(app, ["backends", "list"])
-    assert (ended.exit_code, ended.stderr) == (130, "error: stopped by the user\n")
+    assert (ended.exit_code, ended.stderr) == (130, "stopped by the user\n")
 
 
 def test_the_version_is_printed() -> None:

@@ -186,7 +186,7 @@ def test_an_interrupt_stops_the_run_at_work_and_begins_no_other(
     assert stopped["command"] == command
     assert stopped["working_folder"] == str(Path.cwd())
     assert PRINTED.read_text(encoding="utf-8").splitlines()[-2:] == [
-        "error: stopped by the user",
+        "stopped by the user",
         f"hint: `{command}` continues the sweep",
     ]
     assert set(statuses(swept())) == {"finished"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt_cli.core.errors import SkillOptError
+from skillopt_cli.core.errors import Interrupted, SkillOptError
 from skillopt_cli.ui.error_text import error_lines, last_error, printed_since
 
 
@@ -21,6 +21,12 @@ def test_what_is_printed_is_found_again(hint: str) -> None:
 def test_no_error_is_found_where_none_was_printed() -> None:
     assert last_error("no error: here\nhint: none\n") is None
     assert last_error("") is None
+
+
+def test_a_stop_by_the_user_is_no_error() -> None:
+    text = error_lines(Interrupted("stopped by the user", "resume it"))
+    assert text == "stopped by the user\nhint: resume it\n"
+    assert last_error(text) is None
 
 
 def test_a_log_is_read_from_where_a_process_began() -> None:
