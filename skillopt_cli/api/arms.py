@@ -10,6 +10,7 @@ from pathlib import Path
 from skillopt_cli.compose.eval_plan import Arm
 from skillopt_cli.compose.run_folder import run_of
 from skillopt_cli.compose.seed_skill import read_skill, seed_skill
+from skillopt_cli.compose.training_tasks import trained_in
 from skillopt_cli.config import RunConfig
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.skill import SkillDocument
@@ -47,6 +48,19 @@ class ArmNames:
         )
         paths = [path for value in others if (path := _named(value).path)]
         return next((run for path in paths if (run := run_of(path))), None)
+
+    @property
+    def trained_in(self) -> tuple[Path, ...]:
+        """The trainings that the arms are results of."""
+        runs: list[Path | None] = []
+        for value in self.items.values():
+            if value == _SKILL and self.path is not None:
+                runs.append(trained_in(self.path))
+            elif _OF_RUN.match(value) and not Path(value).exists():
+                runs.append(self.run if value.strip("0") not in ("", "seed") else None)
+            elif value != NONE and (path := _named(value).path):
+                runs.append(trained_in(path))
+        return tuple(run for run in runs if run is not None)
 
 
 def arm_names(given: Sequence[str] | None, skill: Path | None, out_root: Path) -> ArmNames:

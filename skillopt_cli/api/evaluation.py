@@ -19,6 +19,7 @@ from skillopt_cli.compose.eval_plan import EvalPlan, write_evaluation, write_pla
 from skillopt_cli.compose.request import run_request
 from skillopt_cli.compose.run_folder import new_folder, run_of
 from skillopt_cli.compose.seed_skill import read_skill
+from skillopt_cli.compose.training_tasks import TrainingTasks, trained_in, training_tasks
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.score import Measured
@@ -26,6 +27,7 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import TaskSet
 from skillopt_cli.engine.session import Session, evaluate_session
 from skillopt_cli.engine.verdict import against_majority
+from skillopt_cli.reports.arms import training_warning
 from skillopt_cli.reports.diff.named_skill import skill_path
 from skillopt_cli.runlog.text.verdict import majority_entry
 
@@ -77,11 +79,14 @@ async def evaluate_async(
     names = arm_names(_listed(arms), path, made.out_root) if several else None
     home = names.home if names else run_of(path) if path else None
     request = run_request(made.measuring(home, EXAMPLE), read_environment())
+    opened = open_benchmark(request.config)
+    request = replace(request, benchmark=opened)
+    runs = names.trained_in if names else (trained_in(path),) if path else ()
+    used = training_tasks(request.config, opened, chosen, runs)
     plan = None
     if names is not None:
-        opened = open_benchmark(request.config)
-        request = replace(request, benchmark=opened)
-        plan = EvalPlan(read_arms(names, request.config, opened), chosen, repeats, lint=lint)
+        read = read_arms(names, request.config, opened)
+        plan = EvalPlan(read, chosen, repeats, lint=lint, used=used)
     else:
         document = read_skill(path) if path else SkillDocument("")
         named = str(path) if path else ""
@@ -89,7 +94,7 @@ async def evaluate_async(
 
     async def measure(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)
-        return await evaluation_document(session, measured, chosen, str(skill or ""))
+        return await evaluation_document(session, measured, chosen, str(skill or ""), used)
 
     now = datetime.now().astimezone()
     with new_folder(request.config, run_id, now) as folder:
@@ -114,12 +119,17 @@ def _listed(arms: Arms | None) -> Sequence[str] | None:
 
 
 async def evaluation_document(
-    session: Session, measured: Measured, split: TaskSet, skill: str
+    session: Session,
+    measured: Measured,
+    split: TaskSet,
+    skill: str,
+    used: TrainingTasks | None = None,
 ) -> dict[str, Any]:
     """The content of `eval_summary.json`: scores on the split, by kind, and of one answer to all.
 
     Args:
         skill: its name, as the user gave it.
+        used: tasks among the measured ones that a training of the skill used.
     """
     kinds: dict[str, dict[str, Any]] = defaultdict(dict)
     for task in session.run.tasks(split):
@@ -145,4 +155,5 @@ async def evaluation_document(
             if (part := Measured(measured.skill, marks))
         },
         **({"majority_baseline": majority_entry(constant, split, named)} if constant else {}),
+        **training_warning(used),
     }

@@ -104,7 +104,7 @@ async def compared(session: Session, plan: EvalPlan) -> dict[str, Any]:
         "split": plan.split,
         "repeats": plan.repeats,
         "given": {arm.name: arm.given for arm in plan.arms},
-        **arms_document(results, rule, plan.split, majority),
+        **arms_document(results, rule, plan.split, majority, plan.used),
         **({"lint": lint_document(run, results)} if plan.lint else {}),
     }
 

@@ -30,6 +30,7 @@ from skillopt_cli.compose.request import RunRequest, run_request
 from skillopt_cli.compose.run_folder import find_run, new_folder, run_of
 from skillopt_cli.compose.seed_skill import read_skill
 from skillopt_cli.compose.settings import Overrides
+from skillopt_cli.compose.training_tasks import trained_in, training_tasks
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.environment import read_environment
 from skillopt_cli.core.errors import UsageError
@@ -37,7 +38,6 @@ from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import TaskSet
 from skillopt_cli.engine.session import Session, evaluate_session
 from skillopt_cli.ports import Benchmark
-from skillopt_cli.reports.arms import train_warning
 from skillopt_cli.reports.diff.named_skill import skill_path
 from skillopt_cli.runlog.text.format import score
 
@@ -96,7 +96,9 @@ def evaluate(
     def plan(config: RunConfig, opened: Benchmark) -> EvalPlan:
         assert names is not None
         _note(home, overrides, config, opened, chosen)
-        return EvalPlan(read_arms(names, config, opened), chosen, repeats, models, lint)
+        read = read_arms(names, config, opened)
+        used = training_tasks(config, opened, chosen, names.trained_in)
+        return EvalPlan(read, chosen, repeats, models, lint, used=used)
 
     if models:
         from skillopt_cli.cli.targets import compare_targets
@@ -113,10 +115,12 @@ def evaluate(
     opened = open_benchmark(request.config)
     _note(home, overrides, request.config, opened, chosen)
     request = replace(with_skill(request, path), measured=chosen, benchmark=opened)
+    runs = (trained_in(path),) if path else ()
+    used = training_tasks(request.config, opened, chosen, runs)
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)
-        return await evaluation_document(session, measured, chosen, skill or "")
+        return await evaluation_document(session, measured, chosen, skill or "", used)
 
     with new_folder(request.config, run_id, datetime.now().astimezone()) as folder:
         result, _ = execute(folder, request, work, as_json=False)
@@ -204,6 +208,6 @@ def _show(folder: Path, result: dict[str, Any], *, json: bool) -> None:
         typer.echo(f"  {kind}: hard {score(part['hard'])} (n={part['total']})")
     for sentence in result.get("majority_baseline", {"sentences": ()})["sentences"]:
         typer.echo(sentence)
-    if warning := train_warning(result["split"]):
+    if warning := result.get("warning"):
         typer.echo(warning)
     typer.echo(f"details: {folder}")

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from skillopt_cli.compose.seed_skill import read_skill
+from skillopt_cli.compose.training_tasks import TrainingTasks
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.core.task import TaskSet
@@ -45,6 +46,7 @@ class EvalPlan:
         pruned: where the only skill is written without its useless blocks; empty in a comparison.
         scored: whether attempts are scored; where not, the only skill answers each task once.
         out: where the table of answers is written too; empty for the run folder alone.
+        used: the tasks of a comparison that a training of its arms used; None where there are none.
     """
 
     arms: tuple[Arm, ...]
@@ -55,6 +57,7 @@ class EvalPlan:
     pruned: str = ""
     scored: bool = True
     out: str = ""
+    used: TrainingTasks | None = None
 
     @property
     def skills(self) -> dict[str, SkillDocument]:
@@ -79,6 +82,7 @@ class _Written:
     pruned: str = ""
     scored: bool = True
     out: str = ""
+    used: TrainingTasks | None = None
     schema: int = 1
 
 
@@ -105,6 +109,7 @@ def write_plan(folder: Path, plan: EvalPlan) -> None:
         plan.pruned,
         plan.scored,
         plan.out,
+        plan.used,
     )
     text = json.dumps(_DOCUMENT.dump_python(written, mode="json"), ensure_ascii=False, indent=1)
     replace_text(folder / EVAL_PLAN, f"{text}\n")
@@ -134,6 +139,7 @@ def read_plan(folder: Path) -> EvalPlan:
         written.pruned,
         written.scored,
         written.out,
+        written.used,
     )
 
 

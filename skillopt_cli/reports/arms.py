@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from skillopt_cli.compose.training_tasks import TrainingTasks
 from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.paired_statistics import disagree
 from skillopt_cli.core.repeats import Repeated, compared
@@ -34,14 +35,16 @@ def arms_document(
     rule: VerdictRule,
     split: TaskSet,
     majority: Mapping[str, LabelDiagnostics],
+    used: TrainingTasks | None = None,
 ) -> Document:
     """The arms, and every pair of them, as JSON; of two arms with the verdict on the second.
 
     Args:
         majority: by arm, what one answer to all tasks scores; empty where answers are no labels.
+        used: tasks among the measured ones that a training of the arms used.
     """
     metric = rule.metric
-    found = _verdict(arms, rule, split) if len(arms) == 2 else None
+    found = _verdict(arms, rule, split, used) if len(arms) == 2 else None
     entries = {
         name: {"majority_baseline": majority_entry(constant, split, f"`{name}`")}
         for name, constant in majority.items()
@@ -54,25 +57,33 @@ def arms_document(
         ],
         "pairs": [asdict(pair) for pair in compared(arms, metric)],
         **({"verdict": found} if found else {}),
+        **training_warning(used),
     }
 
 
-def _verdict(arms: Mapping[str, Repeated], rule: VerdictRule, split: TaskSet) -> Document:
+def _verdict(
+    arms: Mapping[str, Repeated], rule: VerdictRule, split: TaskSet, used: TrainingTasks | None
+) -> Document:
     """The verdict on the second of two arms, by the mean of the draws of each task."""
     (first, one), (second, other) = arms.items()
     same = one.skill.sent.digest == other.skill.sent.digest
     found = run_verdict(one.averaged.marks, other.averaged.marks, split, rule, identical=same)
-    return {**asdict(found), "sentence": verdict_sentence(found, (f"`{first}`", f"`{second}`"))}
+    sentence = verdict_sentence(found, (f"`{first}`", f"`{second}`"))
+    if used is not None:
+        # A sentence that starts with the name of an arm keeps it as it is.
+        sentence = f"{used.scope}, {sentence[:1].lower()}{sentence[1:]}"
+    return {**asdict(found), "sentence": sentence}
 
 
-def train_warning(split: str) -> str:
-    """That scores of the train split are no evidence; "" for any other split."""
-    if split != "train":
-        return ""
-    return (
-        "Warning: a training reads the train tasks, so a gain on them shows nothing about others;"
-        " measure with `--split test`"
-    )
+def training_warning(used: TrainingTasks | None) -> Document:
+    """The entry `warning` of an evaluation of tasks that a training used; else no entry."""
+    return {"warning": used.warning} if used is not None else {}
+
+
+def warning_lines(document: Document) -> Iterator[Line]:
+    """The warning of an evaluation of tasks that a training used, if it has one."""
+    if warning := document.get("warning"):
+        yield Line(one_line(warning), "yellow", free=True)
 
 
 def _arm(found: Repeated, metric: Metric) -> Document:
@@ -94,7 +105,7 @@ def _arm(found: Repeated, metric: Metric) -> Document:
     }
 
 
-_SHARED = ("benchmark", "judge", "data", "split", "repeats", "given", "metric")
+_SHARED = ("benchmark", "judge", "data", "split", "repeats", "given", "metric", "warning")
 
 
 def matrix_document(found: Mapping[str, Document]) -> Document:
@@ -146,8 +157,7 @@ def arms_rows(document: Document) -> Iterator[Block]:
         yield Line(f"Verdict: {one_line(found['sentence'])}", free=True)
     for arm in document["arms"]:
         yield from majority_rows(arm)
-    if warning := train_warning(document["split"]):
-        yield Line(warning, "yellow", free=True)
+    yield from warning_lines(document)
 
 
 def majority_rows(result: Document) -> Iterator[Line]:
@@ -168,8 +178,7 @@ def matrix_rows(document: Document) -> Iterator[Block]:
     if rows:
         yield Rows(("target", *PAIR_TITLES), rows)
         yield from _decision([pair for target in targets for pair in target["pairs"]])
-    if warning := train_warning(document["split"]):
-        yield Line(warning, "yellow", free=True)
+    yield from warning_lines(document)
 
 
 def _cell(arm: Document) -> str:

@@ -10,7 +10,13 @@ from skillopt_cli.compose.eval_plan import read_evaluation
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.events import SkillPruned
 from skillopt_cli.core.formatting import count
-from skillopt_cli.reports.arms import arms_rows, majority_rows, matrix_rows, title
+from skillopt_cli.reports.arms import (
+    arms_rows,
+    majority_rows,
+    matrix_rows,
+    title,
+    warning_lines,
+)
 from skillopt_cli.reports.page import Block, Heading, Line, Rows
 from skillopt_cli.reports.task_lint import lint_lines
 from skillopt_cli.runlog.pruning import TITLES, block_row, pruned_words
@@ -64,6 +70,8 @@ def _blocks(document: Document) -> Iterator[Block]:
         ]
         yield Rows(_KIND_TITLES, rows, (1, 2))
     yield from majority_rows(document)
+    if not document.keys() & {"arms", "targets"}:
+        yield from warning_lines(document)
 
 
 def _lint(document: Document, repeats: int, where: str = "") -> Iterator[Block]:

@@ -198,3 +198,35 @@ def test_scores_of_train_tasks_come_with_a_warning(arms: tuple[str, ...], split:
     ended = skillopt("eval", "--skill", run, *arms, "--split", split, "--run-id", "e")
     assert ended.code == 0, ended.err
     assert ("Warning: a training reads the train tasks" in ended.out) == (split == "train")
+
+
+def test_tasks_that_a_training_used_limit_the_verdict_in_every_place() -> None:
+    run = finished_run(*SMALLEST)
+    found = compared("--skill", run, "--arms", "none,best", "--split", "all")
+    splits = json.loads((run / "manifest.json").read_text(encoding="utf-8"))["splits"]
+    n, asked = len(splits["train"]) + len(splits["selection"]), found["verdict"]["asked"]
+    scope = f"On tasks of which a training used {n} of {asked}, "
+    warning = (
+        f"Warning: a training used {n} of these {asked} tasks, so a gain on them shows nothing"
+        " about others; measure with `--split test`"
+    )
+    assert found["verdict"]["sentence"].startswith(scope)
+    assert found["warning"] == warning
+    assert json.loads((FOLDER / "eval_summary.json").read_text(encoding="utf-8")) == found
+    again = skillopt("resume", "e")
+    for shown in (again.out, skillopt("gate-report", FOLDER).out):
+        assert f"Verdict: {scope}" in shown
+        assert warning in shown
+    one = skillopt("eval", "--skill", run, "--split", "all", "--run-id", "f")
+    assert one.out.splitlines()[-2] == warning
+    assert warning in skillopt("gate-report", "f").out
+
+
+@pytest.mark.parametrize("arms", ["seed,none", "none,best"])
+def test_selection_tasks_count_for_a_trained_skill_and_not_for_its_seed(arms: str) -> None:
+    run = finished_run(*SMALLEST)
+    found = compared("--skill", run, "--arms", arms, "--split", "selection")
+    sentence = found["verdict"]["sentence"]
+    assert sentence.startswith("On tasks that a training used, ") == ("best" in arms)
+    said = "a training selects its skills by the selection tasks"
+    assert (said in found.get("warning", "")) == ("best" in arms)

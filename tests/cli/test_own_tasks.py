@@ -420,6 +420,17 @@ def test_the_file_of_the_run_keeps_its_cut_in_an_evaluation() -> None:
     assert "all: hard " in seen.out and "(n=40, scored 40)" in seen.out
 
 
+def test_test_tasks_of_another_cut_that_the_training_used_are_warned_of() -> None:
+    assert skillopt("train", "t.jsonl", *TINY, "--run-id", "a").code == 0
+    same = skillopt("eval", "--skill", "a:best", "--json")
+    other = skillopt("eval", "--skill", "a:best", "--set", "env.split_seed=7", "--json")
+    assert "warning" not in same.json
+    n = other.json["n_items"]
+    used = re.search(rf"a training used (\d+) of these {n} tasks", other.json["warning"])
+    assert used is not None and 0 < int(used[1]) <= n
+    assert other.json["warning"].endswith("measure with tasks that it did not use")
+
+
 def test_limits_of_a_split_do_not_cut_all_tasks() -> None:
     ended = skillopt("eval", "searchqa", *SMALLEST, "--from-scratch", "--split", "all", "--json")
     assert ended.code == 0, ended.err
