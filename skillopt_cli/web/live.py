@@ -56,7 +56,8 @@ def list_events(context: WebContext) -> Endpoint:
 
 def version_of_list(rows: Sequence[Row]) -> str:
     """A version that changes whenever the list of runs does."""
-    return f"{hash(tuple((r['folder'], r['status'], r['updated']) for r in rows)) & 0xFFFFFFFF:x}"
+    shown = tuple((r["folder"], r["status"], r["updated"], r["behind"]) for r in rows)
+    return f"{hash(shown) & 0xFFFFFFFF:x}"
 
 
 def _stream(

@@ -218,7 +218,10 @@ class Runs:
         return RunSnapshot(name, folder, view, state[-1], reading.facts, share, opened.derived)
 
     def rows(self) -> list[Row]:
-        """A row per run; its `status` is "reading" until the log is read."""
+        """A row per run; its `status` is "reading" until the log is read.
+
+        `behind` is true where the log has grown since the row was made, and is not read on yet.
+        """
         end = time.monotonic() + self._patience
         found = dict[RunName, Row]()
         states = dict[RunName, LogState]()
@@ -282,17 +285,19 @@ class Runs:
     def _row(self, name: RunName, state: LogState, end: float) -> Row:
         known = self._rows.get(name)
         if known is not None and not self._outdated(name, state):
-            return known[1]
+            return known[1] | {"behind": False}
         folder = self.outputs.folder(name)
         if not state[-1] and (row := summary_row(folder)) is not None:
             self._rows[name] = state, row
-            return row
+            return row | {"behind": False}
         if (left := end - time.monotonic()) > 0:
             self._read(name, left)
         elif known is None or known[0] != state:
             self._enqueue(name, state)
         known = self._rows.get(name)
-        return _reading_row(folder) if known is None else known[1]
+        if known is None:
+            return _reading_row(folder) | {"behind": False}
+        return known[1] | {"behind": _is_older(known[0], state)}
 
     def _outdated(self, name: RunName, state: LogState) -> bool:
         known = self._rows.get(name)
@@ -333,6 +338,11 @@ class Runs:
     def _too_many(self) -> bool:
         attempts = sum(opened.attempts for opened in self._open_logs.values())
         return len(self._open_logs) > MOST_OPEN or attempts > MOST_ATTEMPTS
+
+
+def _is_older(read: LogState, state: LogState) -> bool:
+    """Whether a log was read in an older state than `state`; a run at work may have more by now."""
+    return (read[0], read[-1]) != (state[0], state[-1]) or read[1] < state[1]
 
 
 def _reading_row(folder: Path) -> Row:

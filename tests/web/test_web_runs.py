@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
 from web_rig import client
 
@@ -19,7 +20,9 @@ from skillopt_cli.store.layout import EVENTS, SUMMARY
 from skillopt_cli.store.lock import lock_run
 from skillopt_cli.web import runs as reader
 from skillopt_cli.web.app import application
-from skillopt_cli.web.live import version_of
+from skillopt_cli.web.context import WebContext
+from skillopt_cli.web.live import version_of, version_of_list
+from skillopt_cli.web.pages.index import run_list_page
 from skillopt_cli.web.paths import NotFound, Outputs, RunName
 from skillopt_cli.web.runs import Runs
 from skillopt_cli.web.security import Access
@@ -166,6 +169,35 @@ def test_the_list_needs_no_log_of_a_finished_run(outputs: Path) -> None:
     for run in ("a", "b"):
         (outputs / "searchqa" / run / SUMMARY).unlink()
     assert Runs(Outputs(outputs), patience=60).rows() == rows
+
+
+def test_the_list_states_where_it_shows_an_earlier_state(outputs: Path) -> None:
+    for run in ("a", "b"):
+        (outputs / "searchqa" / run / SUMMARY).unlink()
+    log = log_of(outputs)
+    whole = log.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[: len(lines) // 2]))
+    context = WebContext.of(outputs, Access(""), patience=60, stream=1)
+    runs = context.runs
+
+    def notes() -> int:
+        request = Request({"type": "http", "query_string": b"", "headers": []})
+        page = context.render(run_list_page(context, request)).body
+        return bytes(page).count(b"earlier state, its log is being read")
+
+    earlier = runs.rows()
+    assert [row["behind"] for row in earlier] == [False, False]
+    assert notes() == 0
+    log.write_bytes(whole)
+    runs._patience = 0.0
+    later = runs.rows()
+    assert {row["run_id"]: row["behind"] for row in later} == {"a": True, "b": False}
+    assert version_of_list(later) != version_of_list(earlier)
+    assert notes() == 1
+    runs._patience = 60
+    assert [row["behind"] for row in runs.rows()] == [False, False]
+    assert notes() == 0
 
 
 def test_a_log_that_is_being_read_makes_no_run_interrupted(outputs: Path) -> None:
