@@ -20,11 +20,9 @@ from skillopt_cli.runlog.text.format import UNKNOWN, change, one_line, out_of, p
 from skillopt_cli.runlog.text.verdict import majority_entry, verdict_sentence
 
 Document = dict[str, Any]
-PAIR_TITLES = (
-    *("pair", "gain", "95 % interval", "won", "lost", "tied"),
-    *("two-sided p", "p (all pairs)"),
-)
-_P_DECIDES = (
+_PAIR_TITLES = ("pair", "gain", "95 % interval", "won", "lost", "tied", "two-sided p")
+_P_DECIDES = "The interval and p disagree: p decides, its test is exact, the interval approximate."
+_P_OF_ALL_DECIDES = (
     "Where an interval and p (all pairs) disagree on a pair, p decides: its test is exact and"
     " counts all pairs, the interval is approximate and of that pair alone."
 )
@@ -151,8 +149,7 @@ def arms_rows(document: Document) -> Iterator[Block]:
     yield Rows(("arm", "score", "95 % interval", "tasks", "chars"), _arm_rows(document))
     found = document.get("verdict")
     if document["pairs"]:
-        yield Rows(PAIR_TITLES, [pair_row(pair) for pair in document["pairs"]])
-        yield from _decision(document["pairs"], found)
+        yield from pair_blocks(document["pairs"], found)
     if found is not None:
         yield Line(f"Verdict: {one_line(found['sentence'])}", free=True)
     for arm in document["arms"]:
@@ -174,10 +171,12 @@ def matrix_rows(document: Document) -> Iterator[Block]:
         for i, arm in enumerate(targets[0]["arms"])
     ]
     yield Rows(("arm", *(target["target"] for target in targets)), scores)
-    rows = [[t["target"], *pair_row(pair)] for t in targets for pair in t["pairs"]]
-    if rows:
-        yield Rows(("target", *PAIR_TITLES), rows)
-        yield from _decision([pair for target in targets for pair in target["pairs"]])
+    pairs = [(target["target"], pair) for target in targets for pair in target["pairs"]]
+    if pairs:
+        titles, rows = _pair_table([pair for _, pair in pairs])
+        named = [[name, *row] for (name, _), row in zip(pairs, rows, strict=True)]
+        yield Rows(("target", *titles), named)
+        yield from _decision([pair for _, pair in pairs])
     yield from warning_lines(document)
 
 
@@ -205,10 +204,14 @@ def _arm_rows(document: Document) -> list[list[str]]:
     ]
 
 
-def pair_blocks(pairs: Sequence[Document]) -> Iterator[Block]:
-    """A table of pairs and, where an interval and a p-value disagree, which of them decides."""
-    yield Rows(PAIR_TITLES, [pair_row(pair) for pair in pairs])
-    yield from _decision(pairs)
+def pair_blocks(pairs: Sequence[Document], verdict: Document | None = None) -> Iterator[Block]:
+    """A table of pairs and, where an interval and a p-value disagree, which of them decides.
+
+    Args:
+        verdict: on the only pair, if there is one.
+    """
+    yield Rows(*_pair_table(pairs))
+    yield from _decision(pairs, verdict)
 
 
 def _decision(pairs: Sequence[Document], verdict: Document | None = None) -> Iterator[Line]:
@@ -236,15 +239,31 @@ def deciding_sentence(pairs: Sequence[Document], verdict: Document | None = None
         )
     known = (pair for pair in pairs if pair["interval"] is not None)
     apart = any(disagree(pair["interval"], pair["p_corrected"]) for pair in known)
-    return _P_DECIDES if apart else ""
+    if not apart:
+        return ""
+    return _P_OF_ALL_DECIDES if len(pairs) > 1 else _P_DECIDES
 
 
-def pair_row(pair: Document) -> list[str]:
-    """A row of the table of pairs."""
+def _pair_table(pairs: Sequence[Document]) -> tuple[list[str], list[list[str]]]:
+    """Titles and rows of a table of pairs; several have p corrected for all of them too."""
+    titles, rows = [*_PAIR_TITLES], [_pair_row(pair) for pair in pairs]
+    if len(pairs) > 1:
+        titles.append("p (all pairs)")
+        for row, pair in zip(rows, pairs, strict=True):
+            row.append(p_value(pair["p_corrected"]))
+    return titles, rows
+
+
+def _pair_row(pair: Document) -> list[str]:
     counts = [str(pair[name]) for name in ("won", "lost", "tied")]
-    chances = [p_value(pair[name]) for name in ("p_value", "p_corrected")]
     ends = UNKNOWN if pair["interval"] is None else "{:+.2f} to {:+.2f}".format(*pair["interval"])
-    return [f"{pair['first']} -> {pair['second']}", change(pair["gain"]), ends, *counts, *chances]
+    return [
+        f"{pair['first']} -> {pair['second']}",
+        change(pair["gain"]),
+        ends,
+        *counts,
+        p_value(pair["p_value"]),
+    ]
 
 
 def interval_words(ends: Sequence[float] | None) -> str:

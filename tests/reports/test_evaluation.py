@@ -34,7 +34,7 @@ ARMS: dict[str, Any] = {
     "split": "test",
     "metric": "hard",
     "repeats": 2,
-    "pairs": [PAIR],
+    "pairs": [PAIR, {**PAIR, "second": "last"}],
     "lint": LINT,
     "arms": [{**ARM, "name": "seed"}, {**ARM, "name": "best", "value": 0.5}],
 }
@@ -101,7 +101,7 @@ def test_arms_are_shown_with_their_intervals_pairs_and_lint() -> None:
     assert "- every arm passes (1 of 12 tasks): t1" in text
     assert "- flaky, marks differ between draws (1 of 12 tasks): t2" in text
     least = {**PAIR, "p_value": 1e-9, "p_corrected": 0.0005}
-    agreeing = shown({**ARMS, "pairs": [least]}).replace("\\", "")
+    agreeing = shown({**ARMS, "pairs": [least, least]}).replace("\\", "")
     assert "| <0.001 | 0.001 |" in agreeing
     # The interval of the pair leaves out 0.
     assert "p decides" in text
@@ -110,6 +110,19 @@ def test_arms_are_shown_with_their_intervals_pairs_and_lint() -> None:
     del alone["lint"]
     assert "pair" not in shown(alone)
     assert "Lint" not in shown(alone)
+
+
+def test_a_p_value_of_all_pairs_is_shown_only_where_there_are_several() -> None:
+    only = {**PAIR, "p_corrected": PAIR["p_value"]}
+    text = shown({**ARMS, "pairs": [only]})
+    assert "| seed -> best | +0.25 | +0.02 to +0.48 | 4 | 1 | 7 | 0.375 |\n" in text
+    assert "all pairs" not in text
+    assert "The interval and p disagree: p decides" in text
+    for several in (ARMS, TARGETS):
+        assert "| two-sided p | p (all pairs) |" in shown(several)
+    one_pair_each = {**ARMS, "pairs": [PAIR]}
+    targets = [{**one_pair_each, "target": name} for name in ("small", "large")]
+    assert "| two-sided p | p (all pairs) |" in shown({**TARGETS, "targets": targets})
 
 
 def test_targets_are_shown_as_a_matrix() -> None:

@@ -513,7 +513,7 @@ def test_a_best_skill_of_an_epochs_end_is_seen_wherever_its_step_is(trained: Pat
     assert "end of epoch 2" in text_of(row)
 
 
-def test_the_older_run_is_the_base_unless_another_is_named(trained: Path) -> None:
+def test_the_older_run_is_the_first_unless_another_is_named(trained: Path) -> None:
     def order(query: str) -> list[str]:
         page = asking.get(f"/compare?{query}").text
         (chart,) = charts(page)
@@ -526,12 +526,15 @@ def test_the_older_run_is_the_base_unless_another_is_named(trained: Path) -> Non
         # As the list has them, the latest first.
         listed = "run=searchqa/b&run=searchqa/a"
         assert order(listed) == ["a", "b"]
-        for base in "ab":
-            page = parsed(asking.get(f"/compare?{listed}&base=searchqa/{base}").text)
-            other = "b" if base == "a" else "a"
-            assert order(f"{listed}&base=searchqa/{base}") == [base, other]
+        for first in "ab":
+            page = parsed(asking.get(f"/compare?{listed}&base=searchqa/{first}").text)
+            other = "b" if first == "a" else "a"
+            assert order(f"{listed}&base=searchqa/{first}") == [first, other]
             (swap,) = (a.attrib["href"] for a in page.iter("a") if "base=" in a.get("href", ""))
-            assert order(swap.partition("?")[2]) == [other, base]
+            assert order(swap.partition("?")[2]) == [other, first]
+            assert f"First run: searchqa/{first}. Compared with it: searchqa/{other}" in text_of(
+                page
+            )
 
 
 def test_runs_stand_side_by_side(trained: Path) -> None:

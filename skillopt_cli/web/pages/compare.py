@@ -33,7 +33,7 @@ SPLITS: tuple[Split, ...] = ("test", "selection")
 
 
 def page(context: WebContext, request: Request) -> Page | Response:
-    """The runs named by `?run=BENCHMARK/ID`, compared with the one of `&base=`, else the oldest."""
+    """The runs named by `?run=BENCHMARK/ID`; the first run is that of `&base=`, else the oldest."""
     keys = list(dict.fromkeys(request.query_params.getlist("run")))
     if not 2 <= len(keys) <= MOST:
         refused = f"{count(len(keys), 'run')} ticked: tick two to {MOST} runs to compare them."
@@ -41,8 +41,8 @@ def page(context: WebContext, request: Request) -> Page | Response:
     snapshots = [context.runs.snapshot(RunName.of_key(key)) for key in keys]
     if reading := reading_page(context, snapshots):
         return reading
-    base = request.query_params.get("base", "")
-    snapshots.sort(key=lambda one: (one.name.key != base, _began(one.view)))
+    first = request.query_params.get("base", "")
+    snapshots.sort(key=lambda one: (one.name.key != first, _began(one.view)))
     folders = [one.folder for one in snapshots]
     labels = labels_of(folders)
     ledger = split_ledger(folders[0])
@@ -58,7 +58,7 @@ def page(context: WebContext, request: Request) -> Page | Response:
         if one.view.baseline is not None and one.view.total_steps
     ]
     variables = {
-        "base": snapshots[0].name,
+        "first": snapshots[0].name,
         "others": [(one.name, _address(keys, one.name.key)) for one in snapshots[1:]],
         "skills": [
             (one.name, _skills_address(snapshots[0].name, one.name))
@@ -79,15 +79,15 @@ def _began(view: RunView) -> float:
     return (view.steps[0].began if view.steps else 0.0) or view.worked.began
 
 
-def _address(keys: Sequence[str], base: str) -> str:
-    """The same comparison with another base."""
-    query = [*(("run", key) for key in keys), ("base", base)]
+def _address(keys: Sequence[str], first: str) -> str:
+    """The same comparison with another first run."""
+    query = [*(("run", key) for key in keys), ("base", first)]
     return f"/compare?{urlencode(query, errors='surrogatepass')}"
 
 
-def _skills_address(base: RunName, other: RunName) -> str:
+def _skills_address(first: RunName, other: RunName) -> str:
     """The differences between the best skills of two runs."""
-    query = {"of": base.key, "a": "best", "b": "best"}
+    query = {"of": first.key, "a": "best", "b": "best"}
     return f"{other.url}/skills?{urlencode(query, errors='surrogatepass')}"
 
 
