@@ -89,7 +89,11 @@ def curve_words(view: RunView) -> str:
     base = view.baseline.value if view.baseline else None
     standing = view.standing
     at = f" at {standing.best_origin}" if standing.best_step else ""
-    lost = [f", step {s.number} not recorded" for s in view.steps if unrecorded_words(view, s)]
+    lost = [
+        f", step {step.number} {words.partition(';')[0]}"
+        for step in view.steps
+        if (words := unrecorded_words(view, step))
+    ]
     return (
         f"Score curve over {count(view.done, 'step')}{''.join(lost)}: seed {score(base)},"
         f" best {score(standing.best)}{at}, in force {score(standing.current)}"

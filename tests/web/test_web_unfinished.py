@@ -179,7 +179,7 @@ def test_the_time_left_is_that_of_the_panel(tmp_path: Path, done: int, planned: 
     panel.print(progress(fold(stamp(facts)), time.time(), schedule, plain=True))
     stages = [text_of(p) for p in parsed(page).iter("p") if p.get("class") == "stage"]
     assert words in panel.file.getvalue()  # type: ignore[attr-defined]
-    shown = [f"steps {done} of 3 steps, {words}"] if words else []
+    shown = [f"steps {done} of 3 steps recorded, {words}"] if words else []
     assert [" ".join(text.split()) for text in stages if text.startswith("steps")] == shown
     assert bool(words) == (planned or done < 3)
     assert "Stop, pause or steer the run" in page
@@ -285,3 +285,16 @@ def test_a_step_that_was_not_recorded_is_counted_nowhere(
     assert chart.startswith(f"Score curve over 1 step{counted}: seed")
     assert " after step 1 of 3. " in page
     assert "1 of 3 steps recorded" in steer and "step 2 of 3" not in steer
+
+
+def test_a_decided_step_of_a_run_at_work_is_not_recorded_yet(tmp_path: Path) -> None:
+    outputs = outputs_with(tmp_path, [*opening(), *accepted_step(1), *rejected_step(2)[:-1]])
+    with lock_run(outputs / "searchqa/broken off"), client(outputs) as asking:
+        page, step = (asking.get(f"{RUN}{path}").text for path in ("", "/steps/2"))
+    found = parsed(page)
+    (second,) = (row for row in map(text_of, found.iter("tr")) if row.startswith("Step 2"))
+    assert "(not recorded yet)" in second and "(not recorded yet)" in step
+    chart = next(one for one in found.iter("score-chart")).attrib["aria-label"]
+    assert chart.startswith("Score curve over 1 step, step 2 not recorded yet: seed")
+    assert "1 of 3 steps recorded, " in text_of(found)
+    assert "running, step 2 of 3" in page

@@ -53,9 +53,14 @@ def partial_words(view: RunView, what: str = "its figures are those") -> str:
 
 
 def unrecorded_words(view: RunView, step: StepView) -> str:
-    """That a step was decided and not recorded before the run broke off; else empty."""
-    if not step.decided or step.number <= view.done or status(view) not in _TITLES:
+    """That a step is decided and not recorded; else empty.
+
+    The last step of an epoch is recorded once the epoch's end is done.
+    """
+    if not step.decided or step.number <= view.done:
         return ""
+    if status(view) not in _TITLES:
+        return "not recorded yet"
     return "not recorded; a resume decides it again" if can_resume(view) else "not recorded"
 
 
