@@ -144,6 +144,10 @@ class FolderBenchmark(TextBenchmark[FolderOptions]):
         """The references, without case and the marks around them."""
         return " ".join(map(folded, self.expected(task)))
 
+    def normalised(self, answer: str) -> str:
+        """An answer in the form in which the named scorer compares it."""
+        return self._scorer.normalised(answer)
+
     def score_attempt(self, task: Task, attempt: Attempt) -> Score:
         """The named scorer's score."""
         return self._scorer.score(task.data, attempt.answer)

@@ -30,6 +30,7 @@ from skillopt_cli.benchmarks.kit.prompts import Prompts
 from skillopt_cli.benchmarks.kit.records import Record
 from skillopt_cli.benchmarks.kit.splits import Splits, TaskFormat, load_splits, squeezed
 from skillopt_cli.benchmarks.kit.tools import AnswerRetry, Offer
+from skillopt_cli.benchmarks.kit.typography import plain_line
 from skillopt_cli.core.episode import Episode
 from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.score import Score
@@ -192,6 +193,10 @@ class TextBenchmark(ABC, Generic[Options]):
     def label(self, task: Task) -> str:
         """What a ratio split "by label" spreads evenly: the kind of a task."""
         return task.kind
+
+    def normalised(self, answer: str) -> str:
+        """An answer in the form in which it is compared: texts that are equal in it score alike."""
+        return plain_line(answer)
 
     def images(self, task: Task) -> tuple[Image, ...]:
         """The pictures of a task."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from skillopt_cli.benchmarks.kit.labels import (
     MOST_LABELS,
@@ -16,6 +17,7 @@ from skillopt_cli.benchmarks.kit.labels import (
 from skillopt_cli.benchmarks.kit.missing_groups import missing_groups, missing_words
 from skillopt_cli.benchmarks.kit.numbers import is_amount
 from skillopt_cli.benchmarks.kit.reference_checks import Finding, first_three
+from skillopt_cli.benchmarks.kit.typography import plain_line
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.labels import MOST_LABELS as LARGEST_SET
 from skillopt_cli.core.labels import TASKS_PER_LABEL
@@ -107,33 +109,29 @@ def missing_labels(tasks: Sequence[Referenced]) -> dict[Split, list[str]]:
 
 
 async def spelling_findings(tasks: Sequence[Referenced], hard: ScoreOf) -> list[Finding]:
-    """Labels in several spellings, and decimals that the scorer distinguishes.
+    """Labels in several spellings, and decimals that are compared as text.
 
     Args:
         hard: the score of an answer to a task.
     """
     found = []
-    mixed: list[str] = []
-    equal: list[Iterable[str]] = []
-    for forms in label_spellings(tasks):
-        first, *others = forms
-        distinct = [text for text in others if await hard(forms[first].task, text) < 1.0]
-        if distinct:
-            mixed.append(_alike((first, *distinct)))
-        else:
-            equal.append(forms)
-    if mixed:
+    distinguished = label_spellings(tasks)
+    if distinguished:
+        listed = first_three(list(map(_alike, distinguished)))
         found.append(
             Finding(
                 "warning",
-                f"the scorer distinguishes spellings of one label: {first_three(mixed)}",
+                f"the scorer distinguishes spellings of one label: {listed}",
                 "write each label in one way",
             )
         )
-    if equal:
+    # What the exact scorer would distinguish.
+    exact = label_spellings([replace(one, normalised=plain_line) for one in tasks])
+    known = {form for forms in distinguished for form in forms}
+    if equal := [forms for forms in exact if known.isdisjoint(forms)]:
         found.append(
             Finding(
-                "warning",
+                "info",
                 spelling_words(equal),
                 "write each label in one way, so that an exact scorer can compare them",
             )
@@ -153,13 +151,13 @@ async def spelling_findings(tasks: Sequence[Referenced], hard: ScoreOf) -> list[
     return found
 
 
-def label_spellings(tasks: Sequence[Referenced]) -> list[dict[str, Referenced]]:
-    """The spellings of each label that has several, each with the first task that has it."""
-    spellings: dict[str, dict[str, Referenced]] = defaultdict(dict)
+def label_spellings(tasks: Sequence[Referenced]) -> list[list[str]]:
+    """The spellings of each label of which the scorer distinguishes several, with single spaces."""
+    spellings: dict[str, dict[str, str]] = defaultdict(dict)
     if labels_of(tasks, LARGEST_SET):
         for one in tasks:
-            spellings[_joined(one.label)].setdefault(one.expected[0], one)
-    return [forms for forms in spellings.values() if len(forms) > 1]
+            spellings[_joined(one.label)].setdefault(one.compared, plain_line(one.expected[0]))
+    return [list(forms.values()) for forms in spellings.values() if len(forms) > 1]
 
 
 def spelling_words(labels: Sequence[Iterable[str]]) -> str:

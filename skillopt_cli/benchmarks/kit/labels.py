@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from skillopt_cli.benchmarks.kit.answers import extract_answer, tagged_or_all
 from skillopt_cli.benchmarks.kit.benchmark import TextBenchmark
-from skillopt_cli.benchmarks.kit.typography import folded
+from skillopt_cli.benchmarks.kit.typography import folded, plain_line
 from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.labels import Labels
 from skillopt_cli.core.score import Mark
@@ -26,17 +26,27 @@ ScoreOf = Callable[[Task, str], Awaitable[float]]
 
 @dataclass(frozen=True, slots=True)
 class Referenced:
-    """A task with its references, and its prompt as a target reads it."""
+    """A task with its references, and its prompt as a target reads it.
+
+    Attributes:
+        normalised: the form in which its scorer compares an answer with a reference.
+    """
 
     task: Task
     split: Split
     expected: tuple[str, ...]
     prompt: str = ""
+    normalised: Callable[[str], str] = plain_line
 
     @property
     def label(self) -> str:
         """Its only reference, without case and the marks around it; "" for several or none."""
         return folded(self.expected[0]) if len(self.expected) == 1 else ""
+
+    @property
+    def compared(self) -> str:
+        """Its first reference as its scorer compares it; "" for none."""
+        return self.normalised(self.expected[0]) if self.expected else ""
 
 
 def own_references(
@@ -46,7 +56,7 @@ def own_references(
     if benchmark.name != OWN_TASKS or not isinstance(benchmark, TextBenchmark):
         return []
     return [
-        Referenced(task, split, benchmark.expected(task))
+        Referenced(task, split, benchmark.expected(task), normalised=benchmark.normalised)
         for split, part in splits.items()
         for task in part
     ]
@@ -75,9 +85,13 @@ async def majority_baselines(
     if not (measured and labels_of(tasks)):
         return []
     seen = [one for one in tasks if one.split == "train"] or tasks
-    times = Counter(one.expected[0] for one in seen)
-    most = max(times.values())
-    commonest = [answer for answer, n in times.items() if n == most]
+    # Answers that the scorer holds equal are one, in the spelling that most tasks have.
+    spellings: dict[str, Counter[str]] = {}
+    for one in seen:
+        spellings.setdefault(one.compared, Counter())[one.expected[0]] += 1
+    most = max(spelt.total() for spelt in spellings.values())
+    tied = [spelt for spelt in spellings.values() if spelt.total() == most]
+    commonest = [spelt.most_common(1)[0][0] for spelt in tied]
     found = []
     for answer in commonest:
         mean = sum([await score(task, answer) for task in measured]) / len(measured)

@@ -49,12 +49,14 @@ class Scorer:
         answer_format: how a target marks its answer, unless the user sets another form.
         fault: why a task cannot be scored, "" when it can.
         score: the score of a whole reply.
+        normalised: the form in which an answer is compared: texts that are equal in it score alike.
     """
 
     name: ScorerName
     answer_format: str
     fault: Callable[[Mapping[str, Any]], str]
     score: Callable[[Mapping[str, Any], str], Score]
+    normalised: Callable[[str], str] = plain_line
 
     def check(self, data: Mapping[str, Any]) -> str:
         """Why a task cannot be scored: its `fault`, or a reference that would itself be wrong.
@@ -79,12 +81,12 @@ def make_scorer(name: ScorerName, tolerance: str | float = 0) -> Scorer:
     allowed = numbers.parse_tolerance(tolerance)
     return {
         "exact": Scorer("exact", _SHORT, _needs_answer, _exact),
-        "f1": Scorer("f1", _SHORT, _needs_words, _f1),
-        "contains": Scorer("contains", _SHORT, _needs_answer, _contains),
+        "f1": Scorer("f1", _SHORT, _needs_words, _f1, _normal_words),
+        "contains": Scorer("contains", _SHORT, _needs_answer, _contains, _caseless),
         "numeric": Scorer("numeric", _NUMBER, _needs_numbers, partial(_numeric, allowed)),
         "regex": Scorer("regex", _SHORT, _needs_pattern, _regex),
         "choice": Scorer("choice", _LETTER, _needs_choices, _choice),
-        "judge": Scorer("judge", _SHORT, _needs_answer, _judge),
+        "judge": Scorer("judge", _SHORT, _needs_answer, _judge, _caseless),
         "json": Scorer("json", _OBJECT, lambda data: object_fault(data["answers"]), json_score),
     }[name]
 
@@ -111,7 +113,7 @@ def _needs_answer(data: Mapping[str, Any]) -> str:
 
 def _needs_words(data: Mapping[str, Any]) -> str:
     for answer in data["answers"]:
-        if not squad.normalise(_words(answer)):
+        if not _normal_words(answer):
             return f"the reference `{answer}` has no word that scorer f1 compares"
     return _needs_answer(data)
 
@@ -169,6 +171,14 @@ def _words(text: str) -> str:
     return re.sub(f"[{SPACELESS}]", r" \g<0> ", text)
 
 
+def _normal_words(text: str) -> str:
+    return squad.normalise(_words(text))
+
+
+def _caseless(text: str) -> str:
+    return plain_line(text).casefold()
+
+
 def _spelt(match: re.Match[str]) -> str:
     return "".join(f"u{ord(character):x}u" for character in match[0])
 
@@ -179,8 +189,8 @@ def _is_wide_mark(character: str) -> bool:
 
 def _contains(data: Mapping[str, Any], reply: str) -> Score:
     answer = tagged_or_all(reply)
-    text = plain_line(answer).casefold()
-    right = any(_stands_in(plain_line(ref).casefold(), text) for ref in data["answers"])
+    text = _caseless(answer)
+    right = any(_stands_in(_caseless(ref), text) for ref in data["answers"])
     return binary_score(right, data["answers"], answer)
 
 
@@ -244,7 +254,7 @@ def _regex(data: Mapping[str, Any], reply: str) -> Score:
 
 def clear_case(answers: tuple[str, ...], answer: str) -> Score | None:
     """The score of an answer that needs no judge: an empty one, or one that is a reference."""
-    same = plain_line(answer).casefold() in {plain_line(ref).casefold() for ref in answers}
+    same = _caseless(answer) in set(map(_caseless, answers))
     return None if answer.strip() and not same else binary_score(same, answers, answer)
 
 

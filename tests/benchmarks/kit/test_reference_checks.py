@@ -45,7 +45,9 @@ async def found(tmp_path: Path, answers: list[Any], **options: Any) -> str:
         (["Yes", "yes", "Yes ", "no", "no", "no"], "exact", "one label: `Yes` / `yes`"),
         (["Yes", "yes", "no", "no"], "contains", ONE_WAY + "`Yes` / `yes`"),
         (["Yes", "yes", "no", "no"], "f1", ONE_WAY + "`Yes` / `yes`"),
-        (["Yes", "Yes ", "no", "no"], "exact", ONE_WAY + "`Yes` / `Yes `"),
+        (["Yes", "Yes ", "no", "no"], "exact", ""),
+        (["Yes", "Yes\u00a0", "Don't", "Don\u2019t"], "exact", ""),
+        (["Yes", "yes ", "no", "no"], "exact", "spellings of one label: `Yes` / `yes` ("),
         (
             ["Yes", "yes", "no", "NO"],
             "f1",
@@ -66,9 +68,14 @@ async def test_spellings(tmp_path: Path, answers: list[str], scorer: str, told: 
 
 
 async def test_spellings_of_one_label_are_one_warning(tmp_path: Path) -> None:
-    text = await found(tmp_path, ["Yes", "yes", "no", "no "], scorer="exact")
-    assert "spellings of one label: `Yes` / `yes` (write" in text
-    assert ONE_WAY + "`no` / `no `" in text
+    text = await found(tmp_path, ["Yes", "yes", "no", "NO"], scorer="exact")
+    assert "warning: the scorer distinguishes spellings of one label: `Yes` / `yes`, `no` /" in text
+    assert ONE_WAY not in text
+
+
+async def test_spellings_that_the_scorer_holds_equal_are_no_fault(tmp_path: Path) -> None:
+    text = await found(tmp_path, ["Yes", "yes", "no", "no "], scorer="f1")
+    assert f"info: {ONE_WAY}`Yes` / `yes` (" in text
 
 
 async def test_spellings_of_a_large_set_of_labels_are_found(tmp_path: Path) -> None:
@@ -77,7 +84,9 @@ async def test_spellings_of_a_large_set_of_labels_are_found(tmp_path: Path) -> N
         [{"question": f"{split} {n}?", "answer": answer} for n, answer in enumerate(answers)]
         for split in SPLITS
     ]
-    request = BenchmarkRequest(split_dir=write_splits(tmp_path, *splits), options={"scorer": "f1"})
+    request = BenchmarkRequest(
+        split_dir=write_splits(tmp_path, *splits), options={"scorer": "exact"}
+    )
     (warned,) = task_warnings(SPEC.open(request))
     assert warned.startswith("30 labels are spelt in several ways: `label 0` / `Label 0`, ")
     assert warned.endswith(", ...") and warned.count("/") == 3
@@ -191,6 +200,18 @@ async def test_equally_common_labels_are_all_baselines_the_strongest_first() -> 
         found = await majority_baselines(known, tested, exactly)
         assert [(one.answer, one.score) for one in found] == [("b", 0.75), ("a", 0.25)]
         assert {one.equally_common for one in found} == {2}
+
+
+async def test_labels_that_the_scorer_holds_equal_are_one_majority_baseline() -> None:
+    words = {"a": "returns ", "b": "returns", "c": "billing", "d": "login"}
+    known = [
+        Referenced(one.task, one.split, (words[one.label],))
+        for one in tasks(train="abbcccddd", selection="bcd", test="bcd")
+    ]
+    tested = [one.task for one in known if one.split == "test"]
+    found = await majority_baselines(known, tested, exactly)
+    assert sorted(one.answer for one in found) == ["billing", "login", "returns"]
+    assert {one.equally_common for one in found} == {3}
 
 
 async def test_without_a_test_split_labels_are_counted_alone() -> None:
