@@ -81,7 +81,7 @@ async def evaluate_async(
     request = run_request(made.measuring(home, EXAMPLE), read_environment())
     opened = open_benchmark(request.config)
     request = replace(request, benchmark=opened)
-    runs = names.trained_in if names else (trained_in(path),) if path else ()
+    runs = names.trained_in if names else (trained_in(path),)
     used = training_tasks(request.config, opened, chosen, runs)
     plan = None
     if names is not None:

@@ -86,6 +86,23 @@ def apply_to_folder(change: FolderChange, now: datetime) -> Written:
     return written
 
 
+def unlike(change: FolderChange) -> tuple[str, ...]:
+    """Paths of the skill's texts that the folder lacks, or holds otherwise. Writes nothing.
+
+    Raises:
+        DataError: a file cannot be read.
+    """
+    return tuple(path for path, text in change.texts.items() if _differs(change, path, text))
+
+
+def _differs(change: FolderChange, path: str, text: str) -> bool:
+    companion = path != SKILL_FILE
+    whole = companion or change.with_front_matter
+    file = change.target / path
+    one = FileChange(file, text, with_front_matter=whole, companion=companion)
+    return not file.is_file() or changed_text(one) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Undone:
     """What undoing the last apply did.

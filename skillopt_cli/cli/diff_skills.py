@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -15,12 +16,13 @@ from skillopt_cli.apply_skill.file import FileChange, apply_to_file, undo
 from skillopt_cli.apply_skill.folder import (
     FolderChange,
     Undone,
-    Written,
     apply_to_folder,
     undo_folder,
+    unlike,
 )
 from skillopt_cli.cli.options import JsonOption, LookupRoot
 from skillopt_cli.cli.output import show, show_json
+from skillopt_cli.compose.flags import in_shell
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.reports.diff.folder_diff import diff_folders
 from skillopt_cli.reports.diff.named_skill import NamedSkill, by_id, named_skill, seed_of
@@ -144,10 +146,18 @@ class _Changes:
     def of_folders(self, options: _ApplyOptions | None) -> None:
         """Show how two folders differ, file by file; first apply it, if asked to."""
         difference = diff_folders(self.first, self.second)
-        applied = self._applied_folder(options) if options is not None else None
+        change = self._folder_change(options) if options is not None else None
+        applied = apply_to_folder(change, datetime.now(UTC)) if change is not None else None
+        # Where the run changed nothing, nothing is written, whatever the folder holds.
+        apart = unlike(change) if change is not None and difference.equal and not applied else ()
         if self.json:
             told = [_applied(*each) for each in (applied or {}).items()]
-            done = {"target": str(options.target), "files": told, **self._note} if options else {}
+            differing = {"differing": list(apart)} if apart else {}
+            done = (
+                {"target": str(options.target), "files": told, **differing, **self._note}
+                if options
+                else {}
+            )
             show_json(difference.document() | ({"applied": done} if done else {}))
             return
         for _, part in difference.files:
@@ -155,7 +165,10 @@ class _Changes:
         for path, what in difference.others:
             typer.echo(f"{path}: {what}")
         typer.echo(EQUAL if difference.equal else difference.headline)
-        if options is not None and not applied:
+        if options is not None and apart:
+            for line in self._unwritten(options.target, apart):
+                typer.echo(line)
+        elif options is not None and not applied:
             typer.echo(f"{options.target}: holds all of this already")
         for written, backup in (applied or {}).items():
             said = f"written, the old text is in {backup.name}" if backup else "a new file"
@@ -173,19 +186,28 @@ class _Changes:
         for sentence in self._note.values():
             typer.echo(f"Note: {sentence}")
 
-    def _applied_folder(self, options: _ApplyOptions) -> Written:
+    def _unwritten(self, target: Path, apart: Sequence[str]) -> tuple[str, str]:
+        """That nothing is written over a folder of other texts, and how they can be seen."""
+        held = f"{target} holds another text in {', '.join(apart)}, which stays"
+        shown = f"skillopt diff-skills {quote(self.second.name)} {quote(str(target))}"
+        return (
+            f"{target}: nothing is written, as the two skills are equal; {held}",
+            in_shell(
+                f"hint: `{shown}` shows how they differ; a training starts from {target} with"
+                f" `--skill-init {quote(str(target))}`"
+            ),
+        )
+
+    def _folder_change(self, options: _ApplyOptions) -> FolderChange:
         run = self.second.run or self.first.run
         files = self.second.folder.files if self.second.folder else ()
-        return apply_to_folder(
-            FolderChange(
-                options.target,
-                self.second.texts,
-                named_skill(f"{run}:seed").texts if run is not None else None,
-                frozenset(file.path for file in files if file.executable),
-                with_front_matter=options.with_front_matter,
-                force=options.force,
-            ),
-            datetime.now(UTC),
+        return FolderChange(
+            options.target,
+            self.second.texts,
+            named_skill(f"{run}:seed").texts if run is not None else None,
+            frozenset(file.path for file in files if file.executable),
+            with_front_matter=options.with_front_matter,
+            force=options.force,
         )
 
 

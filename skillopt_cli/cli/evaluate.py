@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -96,8 +97,8 @@ def evaluate(
     def plan(config: RunConfig, opened: Benchmark) -> EvalPlan:
         assert names is not None
         _note(home, overrides, config, opened, chosen)
-        read = read_arms(names, config, opened)
         used = training_tasks(config, opened, chosen, names.trained_in)
+        read = read_arms(names, config, opened)
         return EvalPlan(read, chosen, repeats, models, lint, used=used)
 
     if models:
@@ -115,13 +116,23 @@ def evaluate(
     opened = open_benchmark(request.config)
     _note(home, overrides, request.config, opened, chosen)
     request = replace(with_skill(request, path), measured=chosen, benchmark=opened)
-    runs = (trained_in(path),) if path else ()
-    used = training_tasks(request.config, opened, chosen, runs)
+    used = training_tasks(request.config, opened, chosen, (trained_in(path),))
 
     async def work(session: Session) -> dict[str, Any]:
         measured = await evaluate_session(session, chosen)
         return await evaluation_document(session, measured, chosen, skill or "", used)
 
+    _measure(request, run_id, work, json=json)
+
+
+def _measure(
+    request: RunRequest,
+    run_id: str | None,
+    work: Callable[[Session], Awaitable[dict[str, Any]]],
+    *,
+    json: bool,
+) -> None:
+    """Measure one skill in a new run folder, and write and show the result."""
     with new_folder(request.config, run_id, datetime.now().astimezone()) as folder:
         result, _ = execute(folder, request, work, as_json=False)
         write_evaluation(folder, result)

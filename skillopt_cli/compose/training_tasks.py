@@ -52,10 +52,10 @@ class TrainingTasks:
         )
 
 
-def trained_in(path: Path) -> Path | None:
-    """The training that a skill file or folder is a result of; None for a seed and other files."""
-    run = run_of(path)
-    if run is None or not (run / _FIRST).is_file():
+def trained_in(path: Path | None) -> Path | None:
+    """The training that a skill is a result of; None for a seed, any other file and no file."""
+    run = run_of(path) if path else None
+    if path is None or run is None or not (run / _FIRST).is_file():
         return None
     return None if path.resolve().with_suffix("") == (run / _FIRST).with_suffix("") else run
 

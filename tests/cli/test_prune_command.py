@@ -202,3 +202,17 @@ def test_a_training_that_is_killed_while_it_prunes_ends_equal() -> None:
     assert ended.code == 0, ended.err
     assert (cut / "best_skill.md").read_bytes() == (whole / "best_skill.md").read_bytes()
     assert summary(cut)["rollouts_made"] == made
+
+
+def test_the_folder_of_a_pruning_names_the_pruned_skill() -> None:
+    run = finished_run(*SMALLEST)
+    pruned = skillopt("prune", run, "--run-id", "p")
+    assert pruned.code == 0, pruned.err
+    text = (run / "best_skill.pruned.md").read_text(encoding="utf-8")
+    Path("mine.md").write_bytes((run / "skills/step_0000.md").read_bytes())
+    applied = skillopt("diff-skills", "p", "--apply", "mine.md")
+    assert applied.code == 0, applied.err
+    assert Path("mine.md").read_text(encoding="utf-8") == text
+    (run / "best_skill.pruned.md").unlink()
+    ended = refused(2, "diff-skills", "p", "--apply", "mine.md")
+    assert "is not at" in ended.error and "best_skill.pruned.md any more" in ended.error

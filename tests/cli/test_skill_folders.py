@@ -385,6 +385,25 @@ def test_a_trained_folder_is_written_over_the_users_own_and_back() -> None:
     assert {path: held for path, held in tree(Path("mine")).items() if path in before} == before
 
 
+def test_a_run_that_changed_nothing_leaves_another_text_and_names_it() -> None:
+    propose()
+    run = train(*EDITABLE, "--set", "optimizer.use_slow_update=false")
+    same = skillopt("diff-skills", run, "--apply", "mine")
+    assert "mine: holds all of this already" in same.out
+    script = Path("mine/scripts/say.py")
+    script.write_text("print(1)\n", encoding="utf-8")
+    before = tree(Path("mine"))
+    applied = skillopt("diff-skills", run, "--apply", "mine")
+    assert applied.code == 0, applied.err
+    assert "holds all of this already" not in applied.out
+    assert "mine: nothing is written, as the two skills are equal" in applied.out
+    assert "mine holds another text in scripts/say.py, which stays" in applied.out
+    assert f"`skillopt diff-skills {run} mine` shows how they differ" in applied.out
+    done = skillopt("diff-skills", run, "--apply", "mine", "--json").json["applied"]
+    assert (done["files"], done["differing"]) == ([], ["scripts/say.py"])
+    assert tree(Path("mine")) == before
+
+
 def test_guidance_needs_a_text_that_may_be_changed() -> None:
     ended = order("--set", "env.editable=scripts/*.py")
     assert (ended.code, ended.out) == (2, "")

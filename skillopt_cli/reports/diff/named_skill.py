@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillopt_cli.compose.eval_plan import read_evaluation
 from skillopt_cli.compose.run_folder import find_run, run_of
 from skillopt_cli.core.companion_files import SKILL_FILE, Folder
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.skill_folder import read_companions, read_skill_text
-from skillopt_cli.store.layout import CONFIG
+from skillopt_cli.store.layout import CONFIG, EVALUATION
 
 BEST = "best_skill"
 SEED = Path("skills", "step_0000.md")
@@ -58,8 +59,8 @@ def named_skill(name: str) -> NamedSkill:
     """The skill of this name.
 
     Args:
-        name: a file; a skill folder; a run folder (its best skill); or `RUN:best`, `RUN:seed`,
-            `RUN:<step>` for the skill in force after that step.
+        name: a file; a skill folder; a run folder (its best skill; of a pruning, what it wrote); or
+            `RUN:best`, `RUN:seed`, `RUN:<step>` for the skill in force after that step.
 
     Raises:
         UsageError: there is no such skill.
@@ -105,6 +106,10 @@ def _locate(name: str) -> tuple[Path, Path | None, int | None]:
     if path.is_file() or (path / SKILL_FILE).is_file():
         around = run_of(path)
         return path, around if around and (around / SEED).is_file() else None, None
+    if path.is_dir() and (pruned := _pruned(path)):
+        if Path(pruned).exists():
+            return _locate(pruned)
+        raise UsageError(f"the pruned skill of {name} is not at {pruned} any more", _HINT)
     if path.is_dir():
         return _kept(path / BEST, name), path, None
     folder, _, which = name.rpartition(":")
@@ -117,6 +122,13 @@ def _locate(name: str) -> tuple[Path, Path | None, int | None]:
         number = 0 if which == "seed" else int(which)
         return _kept(run / "skills" / f"step_{number:04d}", name), run, number
     raise UsageError(f"`{which}` in {name} is neither a step number nor best or seed", _HINT)
+
+
+def _pruned(folder: Path) -> str:
+    """Where a pruning wrote the skill; empty for the folder of any other run."""
+    if not (folder / EVALUATION).is_file():
+        return ""
+    return str(read_evaluation(folder).get("file", ""))
 
 
 def _kept(skill: Path, name: str) -> Path:
