@@ -149,7 +149,7 @@ class Given:
         settings = {
             key: values[name].strip()
             for key, name in sorted(keys.items())
-            if values[name].strip() and _KEY.match(key) and not _decided(key)
+            if values[name].strip() and _KEY.match(key) and not is_decided(key)
         }
         said = {name: values.get(name, "").strip() for name in (BENCHMARK, "preset", RUN_ID)}
         if not said[BENCHMARK] and any(key in settings for key in TASKS):
@@ -264,7 +264,7 @@ def first_fields() -> tuple[Field, ...]:
     return tuple(_field(found) for found in shown if found.key not in OWN_FIELDS)
 
 
-def _decided(key: str) -> bool:
+def is_decided(key: str) -> bool:
     """Whether the page decides a setting, such as the benchmark, which has a field of its own."""
     found = own_settings().get(key)
     return found is not None and not found.setting.in_form

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -25,6 +26,7 @@ from skillopt_cli.planning.plan_notes import plan_notes
 from skillopt_cli.planning.plan_text import plan_rows, time_words
 from skillopt_cli.planning.planner import PlannedRun
 from skillopt_cli.plugins import BENCHMARKS, OWN_TASKS, load_benchmark, names
+from skillopt_cli.store.layout import CONFIG
 from skillopt_cli.web.context import Page, WebContext
 from skillopt_cli.web.form import (
     BENCHMARK,
@@ -66,6 +68,10 @@ def _settings_of(context: WebContext, name: RunName) -> Given:
     # A run stores its paths as absolute.
     stored = replace(resolved, config=anchored(resolved.config))
     empty = {row["key"]: row["value"] for row in stored.rows()}
+    root = "env.data_root"
+    # Nobody chose the default, and in another working folder there may be nothing at its path.
+    if sources.get(root, CONFIG) == CONFIG and not Path(str(values.get(root))).is_dir():
+        values.pop(root, None)
     return Given.like(values, sources, empty, preset)
 
 

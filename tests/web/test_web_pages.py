@@ -991,9 +991,16 @@ def test_an_evaluation_shows_every_repeated_attempt() -> None:
             assert all(asking.get(link).status_code == 200 for link in links)
 
 
-def test_what_the_user_set_is_counted_apart_from_what_a_preset_set(trained: Path) -> None:
-    with client(trained) as asking:
-        page = parsed(asking.get(RUN).text)
+def test_what_the_user_set_is_counted_apart_from_what_a_preset_set(
+    trained: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(trained, tmp_path / "outputs")
+    # A resume reads the defaults from the run folder, which keeps paths as absolute.
+    sources = folder / "searchqa/b/sources.json"
+    known = json.loads(sources.read_text(encoding="utf-8"))
+    sources.write_text(json.dumps(known | {"env.data_root": "config.yaml"}), encoding="utf-8")
+    with client(folder) as asking:
+        page = parsed(asking.get("/runs/searchqa/b").text)
     found = {}
     for details in page.iter("details"):
         if details.get("id", "").startswith("changed-"):
@@ -1004,6 +1011,7 @@ def test_what_the_user_set_is_counted_apart_from_what_a_preset_set(trained: Path
         f"{count(len(own), 'setting')} set by you, not at the default",
         f"{count(len(provided), 'setting')} set by the preset or benchmark, not at the default",
     ]
+    assert not any("env.name" in row or "run.display" in row or "data_root" in row for row in own)
     assert own and not any("preset tiny" in row or "configs/" in row for row in own)
     assert provided and all("preset tiny" in row or "configs/" in row for row in provided)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from skillopt_cli.config.environment import read_environment
 from skillopt_cli.config.layers import flatten
 from skillopt_cli.web.form import OWN_FILE, Given, as_typed
 
-PLACED = {"_run_folder_", "env.out_root", "run.display"}
+PLACED = {"_run_folder_", "env.out_root", "run.display", "env.data_root"}
 """What the page decides, and what differs from folder to folder."""
 
 
@@ -29,6 +30,23 @@ def form_of(asking: Any, page: str) -> str:
     found = {a.attrib["href"] for a in links if a.attrib["href"].startswith("/new?run=")}
     assert len(found) <= 1
     return next(iter(found), "")
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_the_default_folder_of_data_is_taken_over_where_it_exists(
+    trained: Path, tmp_path: Path, exists: bool
+) -> None:
+    root = Path(shutil.copytree(trained, tmp_path / "outputs"))
+    config = root / "searchqa/a/config.yaml"
+    settings = yaml.safe_load(config.read_text(encoding="utf-8"))
+    folder = tmp_path / "elsewhere" / "data"
+    settings["env"]["data_root"] = str(folder)
+    config.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    if exists:
+        folder.mkdir(parents=True)
+    with client(root) as asking:
+        held = fields(asking.get("/new?run=searchqa/a").text)
+    assert held.get("set:env.data_root") == (str(folder) if exists else None)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +73,7 @@ def test_the_form_of_a_run_trains_with_the_same_settings(
     assert held["benchmark"] == benchmark and "run_id" not in held
     if fixture == "trained":
         assert held["preset"] == "tiny"
-        # The runs were made in another folder, where their data is.
-        typed = {name for name in held if name.startswith("set:")} - {"set:env.data_root"}
+        typed = {name for name in held if name.startswith("set:")}
         beyond = {"set:train.seed", "set:optimizer.learning_rate"} if run.endswith("b") else set()
         assert typed == beyond
     given = Given.of(held)

@@ -45,6 +45,7 @@ from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import EVALUATION
 from skillopt_cli.web.chart_options import score_chart
 from skillopt_cli.web.context import Page, WebContext, run_name
+from skillopt_cli.web.form import is_decided
 from skillopt_cli.web.listing import part_of
 from skillopt_cli.web.pages.run_page import UNREAD, ended, run_page, status_sentence
 from skillopt_cli.web.pages.settings import setting_rows, stored_settings
@@ -119,7 +120,7 @@ def overview(
         chart=score_chart(view) if trained else None,
         curve=curve(view) if trained and len(view.steps) <= MOST_DRAWN else None,
         about=_about(view),
-        changed=_by_origin(row for row in settings if row["set"]),
+        changed=_by_origin(r for r in settings if r["set"] and not is_decided(r["key"])),
         solved_left_out=values.get("optimizer.rerun_solved", 1) != 1,
         looks=list(parts_of(ledger_blocks(ledger, whole=True))) if ledger.own else [],
         found=list(parts_of(_found(context, snapshot))),

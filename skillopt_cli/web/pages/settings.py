@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -59,12 +60,21 @@ def setting_rows(context: WebContext, snapshot: RunSnapshot) -> tuple[list[dict[
             "key": key,
             "value": json.dumps(value, ensure_ascii=False, default=str),
             "source": str(sources.get(key, DEFAULT if sources else "-")),
-            "set": (not sources or key in sources) and defaults.get(key) != value,
+            "set": (not sources or key in sources)
+            and defaults.get(key) != value
+            and not _is_anchored(key, value, defaults.get(key), sources.get(key)),
         }
         for key, value in values.items()
         if value not in (None, {}) and key != RUN_FOLDER
     ]
     return rows, bool(sources)
+
+
+def _is_anchored(key: str, value: object, default: object, source: object) -> bool:
+    """Whether a value is the default path as a run folder keeps it, which a resume reads there."""
+    found = declared(key)
+    paths = found is not None and found.setting.path and bool(default)
+    return paths and source == CONFIG and Path(str(value)).parts[1:][-1:] == (default,)
 
 
 def stored_settings(
