@@ -341,6 +341,7 @@ def steered() -> list[ev.RunEvent]:
         ev.PauseDropped(),
         ev.RunPaused(1, "edits"),
         ev.EditVetoed(1, 2, COPY, "too long"),
+        ev.VetoDropped(1, 2, COPY),
         ev.RunContinued(),
         ev.StopRequested(),
     ]

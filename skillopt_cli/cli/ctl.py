@@ -16,7 +16,17 @@ from typer.core import TyperGroup
 from skillopt_cli.cli.options import JsonOption, LookupRoot
 from skillopt_cli.cli.output import show_json
 from skillopt_cli.compose.run_folder import find_run
-from skillopt_cli.control.commands import Command, Hint, Pause, Resume, Set, Status, Stop, Veto
+from skillopt_cli.control.commands import (
+    Allow,
+    Command,
+    Hint,
+    Pause,
+    Resume,
+    Set,
+    Status,
+    Stop,
+    Veto,
+)
 from skillopt_cli.control.server import send
 from skillopt_cli.core.errors import NotRunning, UsageError
 from skillopt_cli.runlog.run_log import read_view
@@ -137,6 +147,18 @@ def veto(
 ) -> None:
     """Strike out a chosen edit while the run is paused with its edits chosen."""
     _send(context.obj(), Veto(number, reason), as_json=json)
+
+
+@app.command("allow")
+def allow(
+    context: typer.Context,
+    number: Annotated[
+        int, typer.Argument(min=1, metavar="NUMBER", help="The vetoed edit's number in `status`.")
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Take the veto of a chosen edit back while the run is paused with its edits chosen."""
+    _send(context.obj(), Allow(number), as_json=json)
 
 
 @app.command("hint")

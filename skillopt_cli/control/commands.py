@@ -77,6 +77,15 @@ class Veto:
 
 @_strict
 @dataclass(frozen=True, slots=True)
+class Allow:
+    """Take back the vetoes of the chosen edit with this number, from 1."""
+
+    number: Annotated[int, Field(ge=1, strict=True)]
+    command: Literal["allow"] = "allow"
+
+
+@_strict
+@dataclass(frozen=True, slots=True)
 class Hint:
     """Give the next reflection a hint."""
 
@@ -84,7 +93,7 @@ class Hint:
     command: Literal["hint"] = "hint"
 
 
-Command = Status | Pause | Resume | Stop | Set | Veto | Hint
+Command = Status | Pause | Resume | Stop | Set | Veto | Allow | Hint
 
 
 @dataclass(frozen=True, slots=True)

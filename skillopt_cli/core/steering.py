@@ -1,7 +1,7 @@
 """What a person asked of a run that still counts: a fold over its facts. Pure.
 
 Vetoes and hints name the step they are for, so a step that is done again, after a kill, meets the
-same ones. A veto holds from its round to the end of the run. A pause ends with its process: a
+same ones. A veto holds from its round on, until it is taken back. A pause ends with its process: a
 person who resumes a run wants it to go on.
 """
 
@@ -23,10 +23,11 @@ from skillopt_cli.core.events import (
     RunPaused,
     RunStarted,
     StopRequested,
+    VetoDropped,
 )
 from skillopt_cli.core.events.control import PausePoint
 
-Steered = EditVetoed | HintGiven
+Steered = EditVetoed | VetoDropped | HintGiven
 """Facts that can alter a text, and so belong to what a run can be repeated from."""
 
 VETOED = "struck out by the person who runs this"
@@ -40,14 +41,15 @@ class Steering:
         planned: whether the run is to pause when edits are chosen.
         paused: where the run is held; None while it is not.
         stopping: whether it is to stop.
-        hints, vetoes: all of the run, in order.
+        hints: all of the run, in order.
+        vetoes: all of the run, and those that were taken back, in order.
     """
 
     planned: bool = False
     paused: PausePoint | None = None
     stopping: bool = False
     hints: tuple[HintGiven, ...] = ()
-    vetoes: tuple[EditVetoed, ...] = ()
+    vetoes: tuple[EditVetoed | VetoDropped, ...] = ()
 
     def after(self, event: RunEvent) -> Steering:
         """The steering once `event` is heard."""
@@ -67,7 +69,7 @@ class Steering:
                 return replace(self, stopping=True)
             case HintGiven():
                 return replace(self, hints=(*self.hints, event))
-            case EditVetoed():
+            case EditVetoed() | VetoDropped():
                 return replace(self, vetoes=(*self.vetoes, event))
         return self
 
@@ -86,8 +88,17 @@ class Steering:
         return tuple(hint.text for hint in self.hints if hint.step == step)
 
     def vetoes_at(self, step: int, round: int) -> tuple[EditVetoed, ...]:
-        """The vetoes that hold for the edits chosen in a round: its own and all earlier ones."""
-        return tuple(veto for veto in self.vetoes if (veto.step, veto.round) <= (step, round))
+        """The vetoes that hold for a round's edits: its own and earlier ones not taken back."""
+        held: list[EditVetoed] = []
+        # By their rounds: a step that is done again states facts after those of later steps.
+        for fact in sorted(self.vetoes, key=lambda fact: (fact.step, fact.round)):
+            if (fact.step, fact.round) > (step, round):
+                break
+            if isinstance(fact, EditVetoed):
+                held.append(fact)
+            else:
+                held = [veto for veto in held if veto.edit.identity != fact.edit.identity]
+        return tuple(held)
 
 
 def vetoed_among(edits: Sequence[Edit], vetoes: Iterable[EditVetoed]) -> dict[int, EditVetoed]:

@@ -26,6 +26,7 @@ from skillopt_cli.core.events import (
     RunPaused,
     SettingChanged,
     StopRequested,
+    VetoDropped,
 )
 from skillopt_cli.core.events.control import PausePoint
 from skillopt_cli.core.formatting import count
@@ -132,6 +133,8 @@ class Controller:
                 said = self._set(key, value)
             case commands.Veto(number=number, reason=reason):
                 said = self._veto(number, reason)
+            case commands.Allow(number=number):
+                said = self._allow(number)
             case commands.Hint(text=text):
                 said = self._hint(text)
         steering = self._steering
@@ -245,6 +248,26 @@ class Controller:
             )
 
     def _veto(self, number: int, reason: str) -> str:
+        edit, vetoed = self._chosen(number)
+        if vetoed:
+            raise UsageError(
+                f"edit {number} is vetoed already", f"`skillopt ctl RUN allow {number}` allows it"
+            )
+        reason = self._clean(reason, "reason")
+        self._tell(EditVetoed(self._step, number, edit, reason, self._round))
+        return f"edit {number} of step {self._step} is struck out"
+
+    def _allow(self, number: int) -> str:
+        edit, vetoed = self._chosen(number)
+        if not vetoed:
+            raise UsageError(
+                f"edit {number} is not vetoed", "`skillopt ctl RUN status` shows which are"
+            )
+        self._tell(VetoDropped(self._step, number, edit, self._round))
+        return f"edit {number} of step {self._step} is no longer struck out"
+
+    def _chosen(self, number: int) -> tuple[Edit, bool]:
+        """The edit with this number that waits to be applied, and whether it is vetoed."""
         if not self._edits:
             raise UsageError(
                 "no edits wait to be applied now",
@@ -255,12 +278,8 @@ class Controller:
                 f"there is no edit {number}: {count(len(self._edits), 'edit')} are chosen",
                 "`skillopt ctl RUN status` lists them",
             )
-        if number in vetoed_among(self._edits, self._steering.vetoes_at(self._step, self._round)):
-            raise UsageError(f"edit {number} is vetoed already")
-        edit = self._edits[number - 1]
-        reason = self._clean(reason, "reason")
-        self._tell(EditVetoed(self._step, number, edit, reason, self._round))
-        return f"edit {number} of step {self._step} is struck out"
+        vetoed = vetoed_among(self._edits, self._steering.vetoes_at(self._step, self._round))
+        return self._edits[number - 1], number in vetoed
 
     def _hint(self, text: str) -> str:
         step = self._reflected + 1
@@ -284,4 +303,12 @@ class Controller:
 
 def missing_steering(steering: Iterable[RunEvent], known: Steering) -> tuple[RunEvent, ...]:
     """The facts of a recorded run's steering that a log lacks."""
-    return tuple(fact for fact in steering if fact not in known.lasting)
+    # A veto that was taken back may have been given again, as the same fact.
+    left = list(known.lasting)
+    missing: list[RunEvent] = []
+    for fact in steering:
+        if fact in left:
+            left.remove(fact)
+        else:
+            missing.append(fact)
+    return tuple(missing)

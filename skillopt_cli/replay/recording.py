@@ -19,7 +19,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from skillopt_cli.config.validation_messages import fault_words, first_fault
 from skillopt_cli.core.errors import DataError
-from skillopt_cli.core.events import EditVetoed, HintGiven, Role
+from skillopt_cli.core.events import Role
+from skillopt_cli.core.steering import Steered
 from skillopt_cli.core.task import ChatReply
 from skillopt_cli.permissions import open_file
 from skillopt_cli.safe_files import open_regular
@@ -62,7 +63,7 @@ class Header:
     skillopt: str
     benchmark: str
     roles: Mapping[Role, RecordedRole]
-    steering: tuple[HintGiven | EditVetoed, ...] = ()
+    steering: tuple[Steered, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -44,6 +44,7 @@ ControlFact = (
     | ev.StopRequested
     | ev.SettingChanged
     | ev.EditVetoed
+    | ev.VetoDropped
     | ev.HintGiven
 )
 EpochFact = ev.EpochCompared | ev.SlowUpdateDecided | ev.MemoryWritten

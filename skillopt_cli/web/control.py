@@ -112,6 +112,8 @@ def _command(form: SubmittedForm) -> Command:
             return commands.Set(form["key"], form["value"])
         case "veto" if number := whole_number(form["number"]):
             return commands.Veto(number, form["reason"])
+        case "allow" if number := whole_number(form["number"]):
+            return commands.Allow(number)
         case "hint":
             return commands.Hint(form["text"])
     raise UsageError("a run has no such command", "use the page's own buttons")

@@ -72,6 +72,9 @@ def steer(folder: Path) -> None:
     held_at_edits(folder)
     ctl(folder, "hint", HINT)
     ctl(folder, "veto", "1", "--reason", "it says nothing")
+    ctl(folder, "veto", "2")
+    assert "`skillopt ctl" in refused(2, "ctl", folder, "veto", "2").hint
+    assert ctl(folder, "allow", "2") == "edit 2 of step 1 is no longer struck out\n"
 
 
 def status(folder: object) -> dict[str, Any]:

@@ -21,9 +21,11 @@ from skillopt_cli.core.events import (
     RunStarted,
     Stamped,
     StopRequested,
+    VetoDropped,
 )
 from skillopt_cli.core.ledger import Worked
 from skillopt_cli.core.steering import VETOED, Steering, struck, vetoed_among
+from skillopt_cli.engine.controller import missing_steering
 
 ONE, TWO = Edit("append", "- one"), Edit("append", "- two")
 STARTED = RunStarted("a", "toy", 0, 4, 2, "o", "t", "d", 1, 1, 1, "hard")
@@ -38,6 +40,7 @@ EVENTS: list[RunEvent] = [
     StopRequested(),
     HintGiven(2, "be short"),
     EditVetoed(1, 1, ONE),
+    VetoDropped(1, 1, ONE),
 ]
 
 
@@ -86,6 +89,27 @@ def test_a_veto_strikes_out_every_edit_that_makes_the_change() -> None:
     assert struck([replace(ONE, file="other.md")], vetoes)[1] == ()
     assert struck([ONE], [EditVetoed(1, 1, ONE)])[1][0].reason == VETOED
     assert struck([ONE], []) == ((ONE,), ())
+
+
+def test_a_veto_that_is_taken_back_holds_until_then() -> None:
+    veto, other = EditVetoed(1, 1, ONE, "no"), EditVetoed(1, 2, TWO)
+    again = VetoDropped(2, 3, replace(ONE, support=7), round=2)
+    steering = told(veto, other, again)
+    assert steering.vetoes_at(1, 1) == steering.vetoes_at(2, 1) == (veto, other)
+    assert steering.vetoes_at(2, 2) == steering.vetoes_at(3, 1) == (other,)
+    assert steering.lasting == (veto, other, again)
+    # In one round the later fact counts, and one of an earlier step that is done again does not.
+    assert told(veto, VetoDropped(1, 1, ONE), veto).vetoes_at(1, 1) == (veto,)
+    assert told(again, veto).vetoes_at(3, 1) == ()
+
+
+def test_a_replay_states_what_its_log_lacks_of_vetoes_given_again() -> None:
+    veto, dropped = EditVetoed(1, 1, ONE), VetoDropped(1, 1, ONE)
+    recorded = (veto, dropped, veto)
+    for known in range(4):
+        missing = missing_steering(recorded, told(*recorded[:known]))
+        assert told(*recorded[:known], *missing).vetoes_at(1, 1) == (veto,)
+    assert missing_steering(recorded, told(*recorded)) == ()
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=12))

@@ -239,6 +239,55 @@ async def test_a_run_killed_after_veto_and_hint_ends_as_if_it_had_not_been() -> 
     assert again.result() != plain.result()
 
 
+async def test_a_run_whose_veto_is_taken_back_is_one_without_it_after_a_kill_too() -> None:
+    plain = Desk()
+    await plain.begin()
+    asked = (commands.Veto(1, "a slip"), commands.Allow(1))
+    whole = Desk()
+    whole.at(chosen, commands.Pause("edits"))
+    whole.at(paused, *asked, commands.Resume())
+    await whole.begin()
+    (dropped,) = whole.log.of(ev.VetoDropped)
+    assert (dropped.step, dropped.number, dropped.round) == (1, 1, 1)
+    assert whole.result() == plain.result()
+
+    killed = Desk()
+    killed.at(chosen, commands.Pause("edits"))
+    killed.at(paused, *asked)
+    task = killed.begin()
+    await until(lambda: bool(killed.log.of(ev.VetoDropped)))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert isinstance(killed.store.log.pop().event, ev.RunFailed)
+    again = Desk(killed.store)
+    assert await again.begin() == 0
+    assert again.result() == plain.result()
+
+
+async def test_only_a_veto_of_an_edit_that_waits_is_taken_back() -> None:
+    desk, said = Desk(), list[str]()
+
+    def act() -> None:
+        for command in (commands.Allow(1), commands.Veto(1), commands.Allow(9), commands.Veto(1)):
+            try:
+                desk.control.carry_out(command)
+            except UsageError as error:
+                said.append(f"{error.message}; {error.hint}")
+        said.append(desk.control.carry_out(commands.Allow(1)).said)
+        desk.control.carry_out(commands.Resume())
+
+    desk.at(chosen, commands.Pause("edits"))
+    desk.when.append((paused, act))
+    assert await desk.begin() == 0
+    assert said[0] == "edit 1 is not vetoed; `skillopt ctl RUN status` shows which are"
+    assert said[1].startswith("there is no edit 9: ")
+    assert said[2] == "edit 1 is vetoed already; `skillopt ctl RUN allow 1` allows it"
+    assert said[3:] == ["edit 1 of step 1 is no longer struck out"]
+    with pytest.raises(UsageError, match="no edits wait"):
+        desk.control.carry_out(commands.Allow(1))
+
+
 async def test_stop_lets_calls_in_flight_end_even_during_a_pause() -> None:
     desk = Desk()
     desk.at(chosen, commands.Pause("edits"))

@@ -56,6 +56,10 @@ def test_every_fact_is_a_line_of_its_own() -> None:
         ("Control: the planned pause is cancelled",),
         ("Control: paused, edits can be vetoed now; `skillopt ctl r1 resume` goes on",),
         ('Control: veto of edit 2 of step 1: replace "Answer." with "Copy the span." (too long)',),
+        (
+            "Control: the veto of edit 2 of step 1 is taken back:"
+            ' replace "Answer." with "Copy the span."',
+        ),
         ("Control: resumed",),
         ("Control: stopping, calls in flight may finish",),
     ]
@@ -160,6 +164,11 @@ def test_the_attempts_of_the_stages_at_work_are_counted() -> None:
         document = status_document(view, live)
         assert document["attempts"] is None
         assert not any(line.startswith("attempts") for line in status_lines(document))
+
+
+def test_an_edit_whose_veto_was_taken_back_waits_as_before() -> None:
+    document = status_document(fold(stamp([*waiting(), ev.VetoDropped(1, 2, COPY)])), LIVE)
+    assert [edit["vetoed"] for edit in document["edits"]].count(True) == 0
 
 
 def test_without_a_process_the_log_says_what_it_can() -> None:

@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 from web_rig import HOME, PROGRAM, Tab, bare, client, served
 
 from skillopt_cli.control.commands import (
+    Allow,
     Command,
     ControlReply,
     Hint,
@@ -85,6 +86,10 @@ def test_an_edit_is_vetoed_before_the_gate(tab: Callable[..., Tab], tmp_path: Pa
         # The edits appear by themselves.
         page.get_by_role("heading", name="Chosen edits").wait_for()
         assert "paused with its edits chosen" in page.inner_text("#part-status")
+        press(page, "Veto edit 1")
+        said(page, "is struck out")
+        press(page, "Take the veto of edit 1 back")
+        said(page, "is no longer struck out")
         page.get_by_label("Reason for the veto of edit 1").fill("it guesses <b>")
         press(page, "Veto edit 1")
         said(page, "is struck out")
@@ -105,8 +110,11 @@ def test_an_edit_is_vetoed_before_the_gate(tab: Callable[..., Tab], tmp_path: Pa
         page.get_by_text("No process is at work on it.").wait_for()
     report = folder / "steps" / f"step_{step:04}" / "edit_report.json"
     assert '"state": "vetoed"' in report.read_text(encoding="utf-8")
-    (veto,) = events(folder, "edit_vetoed")
+    first, veto = events(folder, "edit_vetoed")
     assert (veto["step"], veto["number"], veto["reason"]) == (step, 1, "it guesses <b>")
+    assert first == {**veto, "reason": ""}
+    (dropped,) = events(folder, "veto_dropped")
+    assert (dropped["step"], dropped["number"]) == (step, 1)
     (hint,) = events(folder, "hint_given")
     assert hint["text"] == "Units come after numbers."
 
@@ -283,6 +291,7 @@ def received(monkeypatch: pytest.MonkeyPatch) -> list[Command]:
         ({"do": "stop"}, Stop()),
         ({"do": "set", "key": "run.max_usd", "value": "3"}, Set("run.max_usd", "3")),
         ({"do": "veto", "number": "2", "reason": "why"}, Veto(2, "why")),
+        ({"do": "allow", "number": "2"}, Allow(2)),
         ({"do": "hint", "text": "say it"}, Hint("say it")),
     ],
 )
@@ -331,6 +340,7 @@ def test_the_state_is_what_the_run_answers(trained: Path, received: list[Command
     [
         {"do": "veto", "number": "-1"},
         {"do": "veto", "number": "one"},
+        {"do": "allow", "number": "0"},
         {"do": "veto"},
         {"do": "remove"},
         {},

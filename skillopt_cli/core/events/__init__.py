@@ -17,6 +17,7 @@ from skillopt_cli.core.events.control import (
     RunPaused,
     SettingChanged,
     StopRequested,
+    VetoDropped,
 )
 from skillopt_cli.core.events.epoch import (
     EpochCompared,
@@ -146,6 +147,7 @@ __all__ = [
     "SubscriberDropped",
     "TestMeasured",
     "VerdictReached",
+    "VetoDropped",
 ]
 
 RunEvent = (
@@ -191,6 +193,7 @@ RunEvent = (
     | StopRequested
     | SettingChanged
     | EditVetoed
+    | VetoDropped
     | HintGiven
     | SubscriberDropped
     | RunFinished

@@ -70,7 +70,9 @@ class SettingChanged:
 
 @dataclass(frozen=True, slots=True)
 class EditVetoed:
-    """A chosen edit was struck out before the candidate was made, and for the rest of the run.
+    """A chosen edit was struck out before the candidate was made, and in what follows of the run.
+
+    A later `VetoDropped` ends it.
 
     Attributes:
         number: its place among the chosen edits of the step's round, from 1.
@@ -83,6 +85,21 @@ class EditVetoed:
     reason: str = ""
     round: int = 1
     kind: Literal["edit_vetoed"] = "edit_vetoed"
+
+
+@dataclass(frozen=True, slots=True)
+class VetoDropped:
+    """The vetoes of a chosen edit were taken back before the candidate was made.
+
+    Attributes:
+        number: its place among the chosen edits of the step's round, from 1.
+    """
+
+    step: int
+    number: int
+    edit: Edit
+    round: int = 1
+    kind: Literal["veto_dropped"] = "veto_dropped"
 
 
 @dataclass(frozen=True, slots=True)

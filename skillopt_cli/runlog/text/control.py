@@ -27,16 +27,14 @@ def ctl_command(view: RunView, command: str) -> str:
 
 def control_lines(event: ControlFact, view: RunView) -> tuple[str, ...]:
     """The line for a fact about control of the run of `view`."""
-    resume = f"`{ctl_command(view, 'resume')}` goes on"
     match event:
         case ev.PausePlanned():
             text = "will pause when edits are chosen"
         case ev.PauseDropped():
             text = "the planned pause is cancelled"
-        case ev.RunPaused(at="edits"):
-            text = f"paused, edits can be vetoed now; {resume}"
         case ev.RunPaused():
-            text = f"paused; {resume}"
+            vetoes = ", edits can be vetoed now" if event.at == "edits" else ""
+            text = f"paused{vetoes}; `{ctl_command(view, 'resume')}` goes on"
         case ev.RunContinued():
             text = "resumed"
         case ev.StopRequested():
@@ -47,6 +45,11 @@ def control_lines(event: ControlFact, view: RunView) -> tuple[str, ...]:
             why = f" ({one_line(event.reason)})" if event.reason else ""
             text = (
                 f"veto of edit {event.number} of step {event.step}: {edit_words(event.edit)}{why}"
+            )
+        case ev.VetoDropped():
+            text = (
+                f"the veto of edit {event.number} of step {event.step} is taken back:"
+                f" {edit_words(event.edit)}"
             )
         case ev.HintGiven():
             text = f"hint for step {event.step}: {one_line(event.text)}"
