@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from skillopt_cli.core.errors import (
     BackendUnusable,
@@ -29,6 +29,8 @@ ERRAND = Brief(
 GUESS = Attempt("\\boxed{it cannot be said}")
 """An answer that equals no reference, whether a benchmark looks for a box or for a last line."""
 _LOOKED_AT = 20
+PRINTED = "preflight.trace.jsonl"
+"""What the program printed, beside its errors, where it gave no answer."""
 
 
 async def check_answers(chat: ChatBackend, role: Role) -> None:
@@ -70,8 +72,17 @@ _LEFT_OUT = "leave this question out with `run.preflight=false` if it is only th
 """What to do where a question is refused that no task is like."""
 
 
-async def check_attempts(agent: AgentBackend, seed: SkillDocument, executor: Executor) -> Attempt:
+async def check_attempts(
+    agent: AgentBackend,
+    seed: SkillDocument,
+    executor: Executor,
+    keep: Callable[[str, str], None] | None = None,
+) -> Attempt:
     """Have a program attempt a one-line task with the seed skill, as it will attempt others.
+
+    Args:
+        keep: writes a file of the run folder, given its name and text: what a program printed that
+            gives no answer; None where there is no such folder.
 
     Returns:
         The attempt, which is not broken.
@@ -84,9 +95,13 @@ async def check_attempts(agent: AgentBackend, seed: SkillDocument, executor: Exe
         filed = bool(seed.text.strip())
         without = "" if filed else " without a skill, for which no file is laid out"
         by_hand = _BY_HAND + (_FILED if filed else _UNFILED)
+        printed = ""
+        if keep is not None and made.trace:
+            keep(PRINTED, made.trace)
+            printed = f"{PRINTED} in the run folder has what it printed; "
         raise BackendUnusable(
             f"the target {agent.name} fails at a one-line task{without}: {made.error}",
-            f"{_ISOLATED if executor.isolates else by_hand}; {_LEFT_OUT} that fails",
+            f"{printed}{_ISOLATED if executor.isolates else by_hand}; {_LEFT_OUT} that fails",
         )
     return made
 

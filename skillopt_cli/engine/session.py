@@ -336,7 +336,7 @@ async def _check_models(session: Session) -> None:
     for role, chat in session.chats.items():
         asked = session.checks.get(role, chat)
         if role == "target" and session.trial is not None and not filed:
-            await check_attempts(session.trial, session.seed, run.executor)
+            await check_attempts(session.trial, session.seed, run.executor, run.keep)
         elif role == "judge" and isinstance(run.benchmark, Judged):
             await check_judges(asked, run.benchmark, tasks)
         else:

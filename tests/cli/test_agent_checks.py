@@ -80,12 +80,15 @@ COMMAND = ("--target-backend", "command", "--optimizer-backend", "simulated")
 
 @pytest.mark.parametrize("verb", [("train",), ("eval", "--from-scratch")])
 def test_a_command_that_always_fails_ends_a_run_before_it_begins(verb: tuple[str, ...]) -> None:
-    broken = program("echo 'no license' >&2; exit 3")
+    broken = program("printf 'at line 7\nno license\n' >&2; exit 3")
     settings = (f"model.command.argv={broken}", "run.executor=local", "model.retry.max_attempts=1")
     order = [word for text in settings for word in ("--set", text)]
     ended = refused(4, verb[0], "searchqa", *SMALLEST, *COMMAND, *order, *verb[1:])
     without = " without a skill, for which no file is laid out" if "--from-scratch" in verb else ""
     assert f"fails at a one-line task{without}: it ended with code 3: no license" in ended.error
+    assert "preflight.trace.jsonl in the run folder has what it printed" in ended.hint
+    (printed,) = Path("outputs").rglob("preflight.trace.jsonl")
+    assert printed.read_text(encoding="utf-8") == "[standard error]\nat line 7\nno license\n"
 
 
 def test_an_agent_that_refuses_so_short_a_question_is_trained_without_it() -> None:

@@ -31,7 +31,11 @@ from skillopt_cli.safe_files import open_regular
 RENDERING = "cli_agent/1"
 """Changes whenever a program would get the same brief and skill in another form."""
 _ATTACHMENTS = "attachments"
+_ERRORS = "[standard error]"
+"""The line before them."""
 _LONGEST_ANSWER = 1 << 20
+_LONGEST_ERROR = 8_000
+"""Characters of standard error that the trace of a broken attempt ends with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +196,7 @@ class CliAgent:
             ending=result.ending,
             error=result.error,
             skill_loaded=endpoint.skill_loaded if endpoint and workspace.skill else None,
-            trace=outcome.finished.stdout,
+            trace=_report(outcome),
             service_failed=result.service_failed,
         )
 
@@ -210,6 +214,16 @@ class CliAgent:
         ]
         content = json.dumps(asked, ensure_ascii=False)
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
+
+
+def _report(outcome: FinishedRun) -> str:
+    """Return what the program printed; where that broke the attempt, with its last errors."""
+    finished = outcome.finished
+    errors = finished.stderr.strip()[-_LONGEST_ERROR:]
+    if outcome.result.ending != "broken" or not errors:
+        return finished.stdout
+    printed = finished.stdout.rstrip("\n")
+    return f"{printed}\n{_ERRORS}\n{errors}\n" if printed else f"{_ERRORS}\n{errors}\n"
 
 
 def _prepared(workspace: Workspace, brief: Brief) -> Workspace:

@@ -183,6 +183,19 @@ async def test_what_is_no_answer_is_broken(
     assert (made.ending, made.answer, made.error) == ("broken", "", error)
 
 
+async def test_the_trace_of_a_broken_attempt_ends_with_its_errors(tmp_path: Path) -> None:
+    errors = "Traceback:\n  File agent.py, line 7\nKeyError: 'city'"
+    told = settings(stub(tmp_path / "agent", out="begun\n", err=errors, code=1))
+    made = await attempt(tmp_path, told)
+    assert made.error == "it ended with code 1: KeyError: 'city'"
+    assert made.trace == f"begun\n[standard error]\n{errors}\n"
+    long = settings(stub(tmp_path / "long", err=f"{'x' * 9_000}end", code=1))
+    made = await attempt(tmp_path, long)
+    assert made.trace == f"[standard error]\n{'x' * 7_997}end\n"
+    answered = await attempt(tmp_path, settings(stub(tmp_path / "well", out="a", err="aside")))
+    assert answered.trace == "a"
+
+
 async def test_each_attempt_is_one_call_for_caps_and_doors(tmp_path: Path) -> None:
     chat = FunctionChat(lambda request: ChatReply("", Usage(1)))
     await attempt(tmp_path, settings(stub(tmp_path / "agent", "a")), chat=chat)
