@@ -87,7 +87,7 @@ def show_result(folder: Path, summary: dict[str, Any]) -> None:
     before = "" if reach[0] == reach[1] else f" {reach[0]}"
     label = "" if metric == "hard" else f" ({metric})"
     fresh = score(summary["best_gate_score_expected"])
-    hedge = "" if base == best or fresh in (best, UNKNOWN) else f", on fresh tasks about {fresh}"
+    hedge = "" if base == best or fresh == UNKNOWN else f", on fresh tasks about {fresh}"
     typer.echo(f"selection{label}: {base}{before} -> {best} {reach[1]}{hedge}")
     if pruned := summary.get("pruned"):
         removed = sum(block["removed"] for block in pruned["blocks"])

@@ -69,8 +69,12 @@ class SplitLedger:
         if not self.looks:
             return ""
         by = "by this run alone" if self.alone else f"by {count(self.runs, 'run')}"
-        chosen = {look.digest for look in self.looks if look.text not in _BASELINES}
-        caution = ": a maximum over looks is optimistic" if len(chosen) > 1 else ""
+        candidates = [look for look in self.looks if look.text not in _BASELINES]
+        texts = {look.digest for look in candidates}
+        # Texts that one pass measured were chosen before it.
+        passes = {(look.run, look.command) for look in candidates}
+        chosen = len(texts) > 1 and len(passes) > 1
+        caution = ": a maximum over looks is optimistic" if chosen else ""
         others = sum(self.shared[run] < self.tasks for run in {look.run for look in self.looks})
         cut = f", {others} of them with another cut of it" if others else ""
         return f"The test split was looked at {count(len(self.looks), 'time')}, {by}{cut}{caution}."
@@ -90,12 +94,15 @@ class SplitLedger:
 def split_ledger(folder: Path) -> SplitLedger:
     """The looks at the test tasks of a run, its own and those of the runs beside it.
 
-    A run that cannot be read is left out. What a copied run folder repeats counts once.
+    None of an evaluation of all tasks, which has no test split. A run that cannot be read is left
+    out. What a copied run folder repeats counts once.
     """
     folder = folder.resolve()
     # One target of several has its folder inside that of the evaluation.
     mine = folder.parent if target_folders(folder.parent) else folder
-    asked = frozenset[_Task]().union(*(found.tasks for found in _found_in(folder)))
+    asked = frozenset[_Task]().union(
+        *(found.tasks for found in _found_in(folder) if not found.whole)
+    )
     looks: dict[SplitLook, SplitLook] = {}
     shared: dict[str, int] = {}
     for run in sorted(_folders(mine.parent), key=lambda run: run != mine):
@@ -115,10 +122,15 @@ _Task = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The test tasks of a run, and its looks at them."""
+    """The test tasks of a run, and its looks at them.
+
+    Attributes:
+        whole: whether the run is an evaluation of all tasks, these among them.
+    """
 
     tasks: frozenset[_Task] = field(default_factory=frozenset)
     looks: tuple[SplitLook, ...] = ()
+    whole: bool = False
 
 
 def _found_in(folder: Path) -> Iterator[_Found]:
@@ -132,7 +144,8 @@ def _found_in(folder: Path) -> Iterator[_Found]:
                 tasks = _test_tasks(home, (now.st_ino, now.st_mtime_ns, now.st_size))
                 about = log.stat()
                 looks = _run_looks(home, folder.name, (about.st_dev, about.st_ino))
-                yield _Found(tasks, looks.up_to(about.st_size))
+                seen = looks.up_to(about.st_size)
+                yield _Found(tasks, seen.looks, seen.whole)
         except (OSError, RuntimeError, AttributeError, TypeError, DataError):
             continue
 
@@ -177,7 +190,7 @@ class _RunLooks:
             self._looks, self._size = known
             self._tail.skip(self._size)
 
-    def up_to(self, size: int) -> tuple[SplitLook, ...]:
+    def up_to(self, size: int) -> SplitLooks:
         """All looks of a log that has so many bytes.
 
         Raises:
@@ -191,7 +204,8 @@ class _RunLooks:
                     if isinstance(fact.event, LookFact):
                         self._looks = self._looks.after(fact.event, fact.time)
                 self._size = size
-            return tuple(replace(look, run=self._run) for look in self._looks.looks)
+            named = tuple(replace(look, run=self._run) for look in self._looks.looks)
+            return replace(self._looks, looks=named)
 
 
 def ledger_blocks(ledger: SplitLedger, *, whole: bool) -> Iterator[Block]:

@@ -54,6 +54,12 @@ class SplitLooks:
     processes: int = 0
     tested: bool = False
 
+    @property
+    def whole(self) -> bool:
+        """Whether these are looks of an evaluation of all tasks, no test split by itself."""
+        training = self.started is not None and self.started.total_steps > 0
+        return bool(self.looks) and not self.tested and not training
+
     def after(self, event: LookFact, time: float) -> SplitLooks:
         """The looks after a fact of this time."""
         started = self.started

@@ -10,6 +10,8 @@ import pytest
 import yaml
 from command_line import SMALLEST, TINY, events, outcome, refused, skillopt, train
 
+from skillopt_cli.cli.train import show_result
+
 COLOURED = re.compile(r"\x1b\[(?:[0-9;]*;)?[34][0-9]")
 DOCUMENTED = {
     "config.yaml",
@@ -232,3 +234,14 @@ def test_a_taken_run_id_is_told_before_a_plan() -> None:
     Path("outputs/searchqa/first").mkdir(parents=True)
     ended = refused(2, "train", "searchqa", *TINY, "--display", "plain", "--run-id", "first")
     assert ended.err.splitlines()[0] == ended.error
+
+
+def test_the_expectation_is_stated_where_it_rounds_to_the_best_score(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert skillopt("train", "searchqa", *TINY, "--run-id", "a").code == 0
+    folder = Path("outputs/searchqa/a")
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    summary |= {"best_gate_score": 0.4118, "best_gate_score_expected": 0.4065}
+    show_result(folder, summary)
+    assert "-> 0.41 (n=8), on fresh tasks about 0.41" in capsys.readouterr().out

@@ -92,10 +92,26 @@ def test_the_looks_of_all_runs_count_together(tmp_path: Path) -> None:
 def test_a_run_alone_is_not_warned_of_its_one_candidate(tmp_path: Path) -> None:
     alone = split_ledger(run(tmp_path / "searchqa", "first", trained()))
     assert alone.sentence == "The test split was looked at 2 times, by this run alone."
-    several = run(tmp_path / "other", "arms", evaluated("x", "y", "none"))
+
+
+def test_the_arms_of_one_evaluation_are_no_maximum_over_looks(tmp_path: Path) -> None:
+    home = tmp_path / "searchqa"
+    several = run(home, "arms", evaluated("x", "y", "none"))
+    assert split_ledger(several).sentence.endswith("3 times, by this run alone.")
+    run(home, "later", evaluated("z"))
     assert split_ledger(several).sentence.endswith(
-        "3 times, by this run alone: a maximum over looks is optimistic."
+        "4 times, by 2 runs: a maximum over looks is optimistic."
     )
+
+
+def test_an_evaluation_of_all_tasks_has_no_test_split_that_was_looked_at(tmp_path: Path) -> None:
+    home = tmp_path / "searchqa"
+    whole = run(home, "whole", evaluated("none_all", "x_all", split="all"))
+    assert split_ledger(whole).sentence == ""
+    # A training whose test tasks it measured was looked at.
+    first = run(home, "first", trained())
+    assert "4 times, by 2 runs" in split_ledger(first).sentence
+    assert split_ledger(whole).looks == ()
 
 
 @pytest.mark.parametrize(
