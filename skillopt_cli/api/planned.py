@@ -94,7 +94,7 @@ async def compared(session: Session, plan: EvalPlan) -> dict[str, Any]:
     results = await compare_session(session, plan.skills, plan.split, plan.repeats)
     marks = {name: found.averaged.marks for name, found in results.items()}
     rule = VerdictRule(run.metric, run.rule.min_coverage)
-    majority = await against_majority(run, plan.split, marks)
+    majority = await against_majority(run, plan.split, marks, plan.repeats)
     run.keep("tasks.jsonl", "".join(task_rows(results, run.tasks(plan.split))))
     return {
         "benchmark": run.benchmark.name,

@@ -82,12 +82,13 @@ async def _majority(
 
 
 async def against_majority(
-    run: Run, split: TaskSet, skills: Mapping[str, Mapping[str, Mark]]
+    run: Run, split: TaskSet, skills: Mapping[str, Mapping[str, Mark]], repeats: int = 1
 ) -> dict[str, LabelDiagnostics]:
     """What one answer to all tasks of a split scores, with the verdict on each skill against it.
 
     Args:
         skills: marks on these tasks, by the name of the skill.
+        repeats: most attempts that a mark is the mean of.
 
     Returns:
         Nothing where answers are no labels.
@@ -104,7 +105,14 @@ async def against_majority(
         ]
         for name, marks in skills.items()
     }
-    return {name: max(found, key=lambda one: one.difficulty) for name, found in compared.items()}
+    own = [one for one in tasks if split in ("all", one.split)]
+    return {
+        name: replace(
+            max(found, key=lambda one: one.difficulty),
+            never_right=never_right(own, skills[name], repeats),
+        )
+        for name, found in compared.items()
+    }
 
 
 async def _one_answer(

@@ -103,7 +103,9 @@ def test_an_evaluation_on_labels_is_compared_with_the_commonest_answer_as_a_trai
     assert {key: found[key] for key in ("answer", "score", "n", "verdict")} == {
         key: trained[key] for key in ("answer", "score", "n", "verdict")
     }
-    (sentence,) = found["sentences"]
+    sentence, *missed = found["sentences"]
+    assert found["never_right"] == trained["never_right"]
+    assert bool(missed) is bool(found["never_right"])
     assert sentence == re.sub("the trained skill|the seed", "the skill", trained["sentences"][0])
     assert sentence in skillopt("eval", "--skill", "a:best").out.splitlines()
     for form in ("table", "md", "html"):
@@ -111,12 +113,16 @@ def test_an_evaluation_on_labels_is_compared_with_the_commonest_answer_as_a_trai
         assert "Majority baseline: always answering" in shown
     alone = skillopt("eval", "t.jsonl", *TINY, "--from-scratch")
     assert "Majority baseline: " in alone.out and ", no skill 0." in alone.out
+    assert "Never right with no skill: " in alone.out
 
     arms = ("eval", "--skill", "a", "--arms", "seed,best", "--repeats", "2", "--split", "all")
     compared = skillopt(*arms, "--json").json["arms"]
     shown = skillopt(*arms).out
     for arm in compared:
-        (sentence,) = arm["majority_baseline"]["sentences"]
+        sentence, *missed = arm["majority_baseline"]["sentences"]
+        named = f"Never right with `{arm['name']}`: "
+        assert [line.startswith(named) and line in shown for line in missed] == [True] * len(missed)
+        assert len(missed) == bool(arm["majority_baseline"]["never_right"])
         assert f", `{arm['name']}` {arm['value']:.2f} (" in sentence and sentence in shown
 
 

@@ -21,6 +21,7 @@ from skillopt_cli.runlog.fold import fold
 from skillopt_cli.runlog.text.standing import standing_words
 from skillopt_cli.runlog.text.verdict import (
     chance_words,
+    majority_entry,
     majority_lines,
     never_right_words,
     run_sentence,
@@ -228,7 +229,12 @@ def test_labels_that_the_best_skill_never_gets_right_are_named() -> None:
     assert line == "Never right: technical (0 of 3), shipping (0 of 2)."
     many = never_right_words({f"queue {n}": 1 for n in range(10)})
     assert many.endswith("queue 7 (0 of 1) and 2 more labels.")
-    assert never_right_words({}) == ""
+    assert never_right_words({}) == never_right_words({}, "`b`") == ""
+    entry = majority_entry(missed, "test", "`b`")
+    assert entry["sentences"][1:] == [
+        "Never right with `b`: technical (0 of 3), shipping (0 of 2)."
+    ]
+    assert len(majority_entry(MAJORITY, "test", "the skill")["sentences"]) == 1
 
 
 def test_a_tie_of_the_commonest_labels_is_stated() -> None:

@@ -99,11 +99,14 @@ async def majority_baselines(
     return sorted(found, key=lambda baseline: baseline.score, reverse=True)
 
 
-def never_right(tasks: Iterable[Referenced], marks: Mapping[str, Mark]) -> dict[str, int]:
+def never_right(
+    tasks: Iterable[Referenced], marks: Mapping[str, Mark], repeats: int = 1
+) -> dict[str, int]:
     """The labels of which no task is answered rightly, each with the number of its tasks.
 
     Args:
         marks: of a skill, by task; tasks without a score do not count.
+        repeats: most attempts that a mark is the mean of; one of them that is right is enough.
     """
     scores: dict[str, list[float]] = {}
     spelt: dict[str, str] = {}
@@ -112,7 +115,7 @@ def never_right(tasks: Iterable[Referenced], marks: Mapping[str, Mark]) -> dict[
         if held is not None and held.hard is not None:
             scores.setdefault(one.label, []).append(held.hard)
             spelt.setdefault(one.label, one.expected[0])
-    return {spelt[label]: len(of) for label, of in scores.items() if max(of) < 1.0}
+    return {spelt[label]: len(of) for label, of in scores.items() if max(of) < 1 / repeats}
 
 
 def given_label(reply: str, labels: Labels) -> str | None:

@@ -135,8 +135,10 @@ def majority_document(
 
 
 def majority_entry(majority: LabelDiagnostics, split: VerdictSplit, skill: str) -> dict[str, Any]:
-    """The entry `majority_baseline` of an evaluation; `skill` is what its sentence calls it."""
-    return {**asdict(majority), "sentences": [majority_words(majority, split, skill)]}
+    """The entry `majority_baseline` of an evaluation; `skill` is what its sentences call it."""
+    missed = never_right_words(majority.never_right, skill)
+    sentences = [majority_words(majority, split, skill), *([missed] if missed else [])]
+    return {**asdict(majority), "sentences": sentences}
 
 
 def majority_lines(
@@ -162,18 +164,20 @@ def majority_lines(
     return tuple(lines)
 
 
-def never_right_words(labels: Mapping[str, int]) -> str:
-    """The labels that the best skill never gets right; empty where there are none.
+def never_right_words(labels: Mapping[str, int], skill: str = "") -> str:
+    """The labels that a skill never gets right; empty where there are none.
 
     `Never right: technical (0 of 3)`.
 
     Args:
         labels: each with the number of its tasks.
+        skill: what the sentence calls the skill; empty for the best skill of a verdict.
     """
     ranked = sorted(labels.items(), key=lambda one: -one[1])
     named = [f"{shorten(one_line(label), _LONGEST)} (0 of {n})" for label, n in ranked]
     more = f" and {count(len(named) - _NAMED, 'more label')}" if len(named) > _NAMED else ""
-    return f"Never right: {', '.join(named[:_NAMED])}{more}." if named else ""
+    title = f"Never right with {skill}" if skill else "Never right"
+    return f"{title}: {', '.join(named[:_NAMED])}{more}." if named else ""
 
 
 def majority_words(majority: LabelDiagnostics, split: VerdictSplit, skill: str) -> str:

@@ -244,6 +244,10 @@ def test_labels_that_are_never_right_are_named_with_their_tasks() -> None:
     marks = {"test0": FULL, "test1": wrong, "test2": wrong, "test3": wrong, "test4": BROKEN}
     assert never_right(known, marks) == {"b": 2}
     assert never_right(known, {}) == {}
+    # One right attempt of several is enough, also where others are broken.
+    half = {**marks, "test3": Mark(0.5, 0.5)}
+    assert never_right(known, half) == {"b": 2}
+    assert never_right(known, half, repeats=2) == never_right(known, half, repeats=3) == {}
 
 
 async def test_labels_that_a_split_lacks() -> None:
