@@ -12,6 +12,7 @@ from skillopt_cli.compose.run_folder import run_of
 from skillopt_cli.compose.seed_skill import read_skill, seed_skill
 from skillopt_cli.compose.training_tasks import trained_in
 from skillopt_cli.config import RunConfig
+from skillopt_cli.config.suggestions import suggestion
 from skillopt_cli.core.errors import UsageError
 from skillopt_cli.core.skill import SkillDocument
 from skillopt_cli.ports import Benchmark
@@ -131,4 +132,4 @@ def _named(name: str) -> NamedSkill:
     try:
         return named_skill(name)
     except UsageError as error:
-        raise UsageError(error.message, _HINT) from None
+        raise UsageError(error.message, suggestion(name, (NONE, "seed", "best"), _HINT)) from None

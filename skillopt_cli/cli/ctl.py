@@ -47,6 +47,11 @@ class RunCommands(TyperGroup):
         """
         first, second = ctx.params["run"], args[0]
         if first in self.commands and second not in self.commands:
+            if second.startswith("-"):
+                ordered = shlex.join(["skillopt", "ctl", "RUN", first, *args])
+                raise UsageError(
+                    f"no run is named before `{first}`", f"the run comes first: `{ordered}`"
+                )
             ordered = shlex.join(["skillopt", "ctl", second, first, *args[1:]])
             raise UsageError(f"no such command `{second}`", f"the run comes first: `{ordered}`")
         return super().resolve_command(ctx, args)

@@ -128,13 +128,14 @@ def _ending_of(out: Path | None) -> Format:
     """The format of a file's ending; a table where there is none.
 
     Raises:
-        UsageError: the ending is of no format.
+        UsageError: no format has that ending.
     """
     ending = out.suffix.lower() if out else ""
     if ending not in _ENDINGS:
         raise UsageError(
-            f"the ending of {out} is of no format",
-            f"end it in {', '.join(filter(None, _ENDINGS))}, or give --format",
+            f"no format has the ending of {out}",
+            f"the formats are {', '.join(filter(None, _ENDINGS))}: end it in one of them, or give"
+            " --format",
         )
     return _ENDINGS[ending]
 

@@ -116,15 +116,15 @@ def _format(format: ExportFormat | None, out: Path | None) -> ExportFormat:
     """The format that is asked for, else that of the file's ending.
 
     Raises:
-        UsageError: the ending is of no format.
+        UsageError: no format has that ending.
     """
     if format or out is None:
         return format or ExportFormat.csv
     ending = out.suffix.lower().removeprefix(".")
     if ending not in list(ExportFormat):
         raise UsageError(
-            f"the ending of {out} is of no format",
-            "end it in .csv, .jsonl or .parquet, or give --format",
+            f"no format has the ending of {out}",
+            "the formats are .csv, .jsonl and .parquet: end it in one of them, or give --format",
         )
     return ExportFormat(ending)
 

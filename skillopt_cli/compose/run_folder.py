@@ -16,6 +16,7 @@ from skillopt_cli.config.declarations import own_settings
 from skillopt_cli.config.files import RUN_FOLDER
 from skillopt_cli.config.scalars import dump_yaml
 from skillopt_cli.config.section import is_address
+from skillopt_cli.config.suggestions import suggestion
 from skillopt_cli.core.errors import DataError, SkillOptError, UsageError
 from skillopt_cli.permissions import FOLDER_MODES, make_folder
 from skillopt_cli.runlog.run_log import read_view
@@ -130,7 +131,9 @@ def find_run(name: str, out_root: Path) -> Path:
             raise UsageError(
                 f"{folder} is no whole run: {CONFIG} is missing", f"restore {CONFIG} from a copy"
             )
-    raise UsageError(f"there is no run `{name}`", "`skillopt runs list` shows the runs")
+    known = sorted({folder.name for folder in out_root.glob("*/*") if _is_run(folder)})
+    hint = suggestion(name, known, "`skillopt runs list` shows the runs")
+    raise UsageError(f"there is no run `{name}`", hint)
 
 
 def _is_run(folder: Path) -> bool:

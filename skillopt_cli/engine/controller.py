@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from skillopt_cli.backends.middleware.budget import Budget
 from skillopt_cli.backends.rate_limiter.stop_gate import StopGate
-from skillopt_cli.config.declarations import live_settings
+from skillopt_cli.config.declarations import live_settings, own_settings
 from skillopt_cli.config.layers import Strength, leaf_layer, resolve
+from skillopt_cli.config.suggestions import suggestion
 from skillopt_cli.control import commands
 from skillopt_cli.control.commands import PAUSE_PLANNED, Command, ControlReply
 from skillopt_cli.core.caps import CAPS, cap_flag
@@ -197,6 +198,8 @@ class Controller:
     def _set(self, key: str, value: str) -> str:
         key = key.strip().replace("-", "_")
         if key not in (live := live_settings()):
+            if key.partition(".")[0] == "run" and key not in own_settings():
+                raise UsageError(f"there is no setting `{key}`", suggestion(key, live))
             raise UsageError(
                 f"`{key}` cannot be changed while the run works", f"these can: {', '.join(live)}"
             )

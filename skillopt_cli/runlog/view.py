@@ -211,6 +211,17 @@ class RunView:
         return sum(s.saved for s in self.steps) + sum(e.saved for e in self.epochs)
 
     @property
+    def uncalled(self) -> int:
+        """Attempts that were made without a call, as the reply to their very prompt was journaled.
+
+        0 where attempts take more than one call: then calls are no count of attempts.
+        """
+        called = self.ledger.rollouts
+        if self.ledger.at_work("target").calls != called or not called:
+            return 0
+        return max(0, self.made - self.broken_total - called)
+
+    @property
     def broken_total(self) -> int:
         """Attempts that ended without a score."""
         return sum(self.broken_reasons.values())

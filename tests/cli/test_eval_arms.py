@@ -117,6 +117,11 @@ def test_arms_that_cannot_be_read_are_refused(given: str, said: str) -> None:
     assert not Path("outputs").exists()
 
 
+def test_an_arm_that_is_misspelt_is_named_as_meant() -> None:
+    ended = refused(2, "eval", "searchqa", *SMALLEST, "--arms", "none,sed")
+    assert ended.hint == "hint: did you mean `seed`?"
+
+
 def interrupted(*arguments: object) -> Ended:
     run = finished_run(*SMALLEST)
     return refused(

@@ -272,8 +272,11 @@ def test_a_report_goes_into_a_file_of_its_format(
 def test_an_ending_of_no_format_is_refused() -> None:
     folder = finished_run(*SMALLEST)
     ended = refused(2, "gate-report", folder, "--out", "r.pdf")
-    assert ended.error == "error: the ending of r.pdf is of no format"
-    assert ended.hint == ("hint: end it in .txt, .md, .html, .htm, .json, .csv, or give --format")
+    assert ended.error == "error: no format has the ending of r.pdf"
+    assert ended.hint == (
+        "hint: the formats are .txt, .md, .html, .htm, .json, .csv: end it in one of them, or"
+        " give --format"
+    )
     assert not Path("r.pdf").exists()
 
 

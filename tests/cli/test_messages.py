@@ -63,6 +63,11 @@ PROGRAM = Path(sys.executable).with_name("skillopt")
             "no such command `my run`",
             "the run comes first: `skillopt ctl 'my run' set run.max_calls=9`",
         ),
+        (
+            ("ctl", "veto", "--help"),
+            "no run is named before `veto`",
+            "the run comes first: `skillopt ctl RUN veto --help`",
+        ),
         (("ctl", "a", "sttaus"), "no such command `sttaus`", "did you mean `status`?"),
         (("ctl", "stop", "status"), "there is no run `stop`", ""),
         (("--show-completion", "zsh"), "`--show-completion` takes no `zsh`", "source_zsh"),

@@ -321,7 +321,7 @@ def test_what_cannot_be_exported_is_said(places: Path) -> None:
     for options, said in (
         (("--what", "labels"), "no labels"),
         (("--what", "confusions"), "no labels"),
-        (("--out", "t.xlsx"), "is of no format"),
+        (("--out", "t.xlsx"), "no format has the ending of t.xlsx"),
         (("--out", "there.csv"), "exists already"),
         (("--split", "dev"), "no split `dev`"),
         (("--what", "skill", "--format", "csv"), "belong to tables"),

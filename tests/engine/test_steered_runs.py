@@ -358,6 +358,7 @@ async def test_a_cap_below_the_use_so_far_is_answered_with_that_use(
         (commands.Resume(), "not paused"),
         (commands.Hint("  \n "), "empty"),
         (commands.Set("run.workers", "2"), "cannot be changed"),
+        (commands.Set("run.max_call", "2"), "there is no setting `run.max_call`"),
         (commands.Set("train.seed", "2"), "cannot be changed"),
         (commands.Set("run.max_calls", "many"), "^`run.max_calls` must be a whole number"),
         (commands.Set("run.max_concurrency", "0"), "run.max_concurrency"),

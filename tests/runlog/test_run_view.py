@@ -255,6 +255,15 @@ def test_recalled_attempts_say_nothing_about_time() -> None:
     assert (view.recalled, view.stages[0].done) == (10, 10)
 
 
+def test_attempts_without_a_call_are_counted_where_each_takes_one() -> None:
+    made = attempts(1, "rollout", 4, wins=2, broken=1)
+    free = ev.RolloutFinished(1, "rollout", "t9", 1, 1, "answered", recalled=False)
+    turn = ev.CallMade("target", "rollout", Usage(1, 100, 5, 60), 0.0005, turn=1)
+    assert fold(stamp([*opening(), *made])).uncalled == 0
+    assert fold(stamp([*opening(), *made, free, free])).uncalled == 2
+    assert fold(stamp([*opening(), *made, free, turn])).uncalled == 0
+
+
 def test_time_left_of_the_run_comes_from_recorded_steps() -> None:
     facts = [*opening(), *accepted_step(1)]
     assert fold(stamp(facts[:-1])).left(START) is None

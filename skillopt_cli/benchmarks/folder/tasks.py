@@ -149,7 +149,9 @@ def unknown_column(
     """
     near = difflib.get_close_matches(name.casefold(), names, n=1)
     meant = (
-        f"did you mean `env.{option}={near[0]}`?" if near else f"name it with `env.{option}=NAME`"
+        f"did you mean `env.{option}={near[0]}`?"
+        if near
+        else f"if one of {listed(names)} is meant, name it with `env.{option}=NAME`"
     )
     return ConfigError(f"`env.{option}`: {place} `{name}`; it has {listed(names)}", first + meant)
 

@@ -231,6 +231,8 @@ def _looks(reported: Subject, illustrated: bool) -> Iterator[Block]:
 def _ending(view: RunView) -> Iterator[Block]:
     yield Heading("Ending", 2, status_words(view))
     made = f"{count(view.made, 'rollout')} made"
+    if view.uncalled:
+        made += f" ({view.uncalled:,} without a call, as the journal had the reply)"
     recalled = f", {view.recalled:,} recalled" if view.recalled else ""
     yield Line(f"{made}{recalled}, {view.rollouts_saved:,} saved, in {duration(view.wall_time)}")
     if view.loaded:
