@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from skillopt_cli.benchmarks.kit.answers import marked
@@ -29,6 +29,7 @@ from skillopt_cli.benchmarks.kit.reference_checks import (
     first_three,
     list_findings,
     one_answer,
+    unchanged_findings,
 )
 from skillopt_cli.core.formatting import count
 from skillopt_cli.core.score import Score
@@ -89,6 +90,7 @@ async def check_data(benchmark: Benchmark, executor: Executor, at_most: int = 20
         ),
         *await label_findings(own, hard, hint),
         *list_findings(own),
+        *unchanged_findings(own, _texts_of(benchmark)),
         *await spelling_findings(own, hard),
         *_near_duplicates(benchmark, tasks),
     ]
@@ -146,14 +148,20 @@ async def _scored(benchmark: Benchmark, executor: Executor, task: Task, reply: s
 
 
 def task_warnings(benchmark: Benchmark) -> list[str]:
-    """What is odd about own tasks: lists as text, spellings, labels and kinds, near duplicates."""
+    """What is odd about own tasks, such as lists as text, rare labels and near duplicates."""
     tasks = {split: tuple(benchmark.tasks(split)) for split in SPLITS}
     if not (own := own_references(benchmark, tasks)):
         return []
     lists = [finding.what for finding in list_findings(own)]
+    unchanged = [f"{one.what}; {one.hint}" for one in unchanged_findings(own, _texts_of(benchmark))]
     labels = spelling_words(label_spellings(own)), rare_words(rare_labels(own))
     near = [finding.what for finding in _near_duplicates(benchmark, tasks)]
-    return [*lists, *filter(None, labels), *_missing(benchmark, tasks, own), *near]
+    return [*lists, *unchanged, *filter(None, labels), *_missing(benchmark, tasks, own), *near]
+
+
+def _texts_of(benchmark: Benchmark) -> Callable[[Task], Sequence[str]]:
+    """Returns the texts of a task, each of a section of its brief."""
+    return lambda task: [section.text for section in benchmark.brief(task).sections]
 
 
 def _missing(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from skillopt_cli.benchmarks.kit.labels import Referenced
-from skillopt_cli.benchmarks.kit.typography import plain_marks
+from skillopt_cli.benchmarks.kit.typography import plain_line, plain_marks
 from skillopt_cli.core.formatting import count
+from skillopt_cli.core.task import Task
 
 Level = Literal["error", "warning", "info"]
 
@@ -67,6 +68,33 @@ def list_findings(tasks: Sequence[Referenced]) -> Iterator[Finding]:
             'write several answers as a JSON list, ["one", "two"]; in a table, in a column named'
             " `answers`",
         )
+
+
+def unchanged_findings(
+    tasks: Sequence[Referenced], shown: Callable[[Task], Iterable[str]]
+) -> Iterator[Finding]:
+    """References that the scorer holds equal to a text of the task, though they read differently.
+
+    Args:
+        shown: the texts of a task, such as context and question.
+    """
+    found = [one.task.id for one in tasks if any(_unchanged(one, text) for text in shown(one.task))]
+    if found:
+        yield Finding(
+            "warning",
+            f"in {count(len(found), 'task')} the scorer takes the task's own text, unchanged, for"
+            f" the answer, which reads differently: {first_three(found)}",
+            "`--scorer exact` compares case and punctuation too",
+        )
+
+
+def _unchanged(one: Referenced, text: str) -> bool:
+    # Far longer texts are no form of the reference, and slow to normalise.
+    likely = [answer for answer in one.expected if len(text) <= 4 * len(answer) + 40]
+    if not likely or plain_line(text) in map(plain_line, one.expected):
+        return False
+    compared = one.normalised(text)
+    return bool(compared) and any(one.normalised(answer) == compared for answer in likely)
 
 
 def _is_list(text: str) -> bool:

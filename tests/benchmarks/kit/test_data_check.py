@@ -172,6 +172,31 @@ async def test_the_start_of_a_training_names_kinds_that_selection_or_test_lack(
     assert warnings("1:1:1 by kind") == []
 
 
+@pytest.mark.parametrize(("scorer", "found"), [("f1", True), ("exact", False)])
+async def test_inputs_that_the_scorer_takes_for_their_answers_are_a_warning(
+    tmp_path: Path, scorer: str, *, found: bool
+) -> None:
+    tasks = [(f"Red{n}, Blue{n} , Green{n}", f"red{n},blue{n},green{n}") for n in range(60)]
+    # The input of the last one is its answer.
+    tasks[-1] = ("red,blue", "red,blue")
+    records = [
+        {"id": f"t{n}", "kind": str(n % 2), "context": text, "question": "Tidy it.", "answer": made}
+        for n, (text, made) in enumerate(tasks)
+    ]
+    said = [
+        one for one in await findings(tmp_path, records, scorer=scorer) if "own text" in one.what
+    ]
+    benchmark = folder.SPEC.open(BenchmarkRequest(split_dir=tmp_path, options={"scorer": scorer}))
+    begun = [line for line in task_warnings(benchmark) if "own text" in line]
+    if found:
+        (one,) = said
+        assert one.level == "warning" and "in 59 tasks" in one.what and "t0" in one.what
+        assert one.hint == "`--scorer exact` compares case and punctuation too"
+        assert begun == [f"{one.what}; {one.hint}"]
+    else:
+        assert (said, begun) == ([], [])
+
+
 def test_rare_kinds_are_no_groups_that_a_split_lacks() -> None:
     train = [Task(f"t{n}", f"k{n}", {}) for n in range(9)]
     test = [Task(f"x{n}", "k0", {}) for n in range(3)]
