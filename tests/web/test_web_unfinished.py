@@ -19,6 +19,7 @@ from facts import (
     opening,
     proposing,
     rejected_step,
+    skipped_step,
     stamp,
 )
 from rich.console import Console
@@ -298,3 +299,28 @@ def test_a_decided_step_of_a_run_at_work_is_not_recorded_yet(tmp_path: Path) -> 
     assert chart.startswith("Score curve over 1 step, step 2 not recorded yet: seed")
     assert "1 of 3 steps recorded, " in text_of(found)
     assert "running, step 2 of 3" in page
+
+
+def test_a_seed_that_was_measured_before_the_first_checkpoint_has_its_score(tmp_path: Path) -> None:
+    measured = ev.BaselineMeasured(0.25, 0.25, 0.25, 4, 5)
+    failed = ENDINGS["failed"]
+    assert failed is not None
+    with client(outputs_with(tmp_path, [begun(), measured, failed])) as asking:
+        page = parsed(asking.get(RUN).text)
+    (scores,) = (s for s in page.iter("section") if s.get("id") == "part-scores")
+    rows = [[text_of(cell) for cell in row] for row in scores.iter("tr")][1:]
+    known = ["0.25", "0.25", "4 of 5"]
+    titles = ("seed", "best, the seed skill", "final, the seed skill")
+    assert rows == [[title, *known] for title in titles]
+
+
+def test_a_step_without_a_candidate_has_no_unknown_scores(tmp_path: Path) -> None:
+    facts = [*opening(), *accepted_step(1), *skipped_step(2)]
+    with client(outputs_with(tmp_path, facts)) as asking:
+        page, overview = (parsed(asking.get(f"{RUN}{p}").text) for p in ("/steps/2", ""))
+    figures = {text_of(d[0]): text_of(d[1]) for d in page.iter("div") if d.find("dt") is not None}
+    assert (figures["score of the candidate"], figures["score to beat"]) == ("-", "-")
+    assert "unknown" not in figures.values()
+    assert "edits in the candidate" in figures
+    assert "in the candidate, of those with an outcome" in text_of(overview)
+    assert "bundled sample; used: train 12, selection 20, test 100" in text_of(overview)

@@ -30,6 +30,7 @@ from skillopt_cli.runlog.text.format import (
     score,
 )
 from skillopt_cli.runlog.text.header import (
+    data_words,
     drift_words,
     families_note,
     models_words,
@@ -107,7 +108,7 @@ def _head(view: RunView) -> Iterator[Block]:
     if skill := skill_words(run):
         yield Line(f"skill {skill}", free=True)
     yield Line(
-        f"{models_words(run)}, metric {one_line(run.metric)}, data {one_line(run.data)}",
+        f"{models_words(run)}, metric {one_line(run.metric)}, data {data_words(run)}",
         "dim",
         free=True,
     )

@@ -30,7 +30,7 @@ from skillopt_cli.runlog.text.ending import (
     trouble_words,
 )
 from skillopt_cli.runlog.text.format import duration, plain_words, result_name, state_words
-from skillopt_cli.runlog.text.header import simulated_note
+from skillopt_cli.runlog.text.header import data_words, simulated_note
 from skillopt_cli.runlog.text.limits import cap_words, pace_place, slowed, speed_words
 from skillopt_cli.runlog.text.remaining import run_left
 from skillopt_cli.runlog.text.spend import money_words, spend_words
@@ -175,7 +175,7 @@ def _about(view: RunView) -> list[tuple[str, str]]:
     if run is None:
         return []
     models = [("target", run.target), ("optimizer", run.optimizer if view.total_steps else "")]
-    models += [("judge", run.judge), ("metric", run.metric), ("data", run.data)]
+    models += [("judge", run.judge), ("metric", run.metric), ("data", data_words(run))]
     return [(title, value) for title, value in models if value]
 
 

@@ -47,7 +47,7 @@ FIGURES = (
     ("n_edits_merged", "edits merged, in all rounds"),
     ("n_edits_ranked", "edits chosen, in all rounds"),
     ("edit_apply_summary.total", "edits with an outcome, the same edit of several rounds once"),
-    ("edit_apply_summary.applied", "edits applied"),
+    ("edit_apply_summary.applied", "edits in the candidate"),
     ("edit_budget", "edits that may stay"),
     ("candidate_skill_len", "candidate, characters"),
     ("skill_len", "skill in force, characters"),
