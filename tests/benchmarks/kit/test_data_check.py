@@ -176,7 +176,7 @@ async def test_the_start_of_a_training_names_kinds_that_selection_or_test_lack(
 async def test_inputs_that_the_scorer_takes_for_their_answers_are_a_warning(
     tmp_path: Path, scorer: str, *, found: bool
 ) -> None:
-    tasks = [(f"Red{n}, Blue{n} , Green{n}", f"red{n},blue{n},green{n}") for n in range(60)]
+    tasks = [(f"Red{n};Blue{n};Green{n}", f"red{n},blue{n},green{n}") for n in range(60)]
     # The input of the last one is its answer.
     tasks[-1] = ("red,blue", "red,blue")
     records = [
