@@ -142,7 +142,7 @@ async def evaluation_document(
         "benchmark": session.run.benchmark.name,
         "target": session.started.target,
         **({"judge": session.started.judge} if session.started.judge else {}),
-        "data": session.run.benchmark.source,
+        "data": session.started.data,
         "split": split,
         "n_items": measured.n,
         "scored": measured.scored,

@@ -100,7 +100,7 @@ async def compared(session: Session, plan: EvalPlan) -> dict[str, Any]:
         "benchmark": run.benchmark.name,
         "target": session.started.target,
         **({"judge": session.started.judge} if session.started.judge else {}),
-        "data": run.benchmark.source,
+        "data": session.started.data,
         "split": plan.split,
         "repeats": plan.repeats,
         "given": {arm.name: arm.given for arm in plan.arms},

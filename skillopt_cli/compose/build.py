@@ -22,6 +22,7 @@ from skillopt_cli.compose.benchmark import (
 )
 from skillopt_cli.compose.executors import ExecutorContext, clear_leftovers, open_executors
 from skillopt_cli.compose.fingerprint import record_fingerprint, record_sources
+from skillopt_cli.compose.measured_tasks import measured_source
 from skillopt_cli.compose.prompts import run_prompts
 from skillopt_cli.compose.replaying import open_replay, recording_header, replay_notices
 from skillopt_cli.compose.request import RunRequest
@@ -375,7 +376,7 @@ def _started(base: SessionBase, run: Run, models: Models, seed: SkillDocument) -
         epochs=run.plan.epochs if training else 0,
         optimizer=models.names.get("optimizer", "none"),
         target=models.names["target"],
-        data=run.benchmark.source,
+        data=measured_source(run.benchmark, request.measured),
         n_train=sizes["train"],
         n_selection=sizes["selection"],
         n_test=sizes["test"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+from skillopt_cli.benchmarks.kit.benchmark import TextBenchmark
 from skillopt_cli.compose.benchmark import splits_in_use
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.files import file_layers
@@ -39,6 +40,13 @@ def measured_note(
         f"measures only the test split, {used} of {count(n, 'task')}, as the file is cut"
         f" {config.env.split_ratio}; `--split all` measures every task"
     )
+
+
+def measured_source(benchmark: Benchmark, chosen: TaskSet | None) -> str:
+    """Where the tasks of a run come from; where all are measured, no cut of their file counts."""
+    if chosen == "all" and isinstance(benchmark, TextBenchmark):
+        return benchmark.uncut_source
+    return benchmark.source
 
 
 def _file(config: RunConfig) -> str:

@@ -199,7 +199,7 @@ def test_numbers_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     assert caught.value.message == "`choiceAns` counts from 0 in 1 records and from 1 in 1"
     kept = opened(tmp_path / "b", rows, choice_base=0)
     assert [t.id for t in kept.tasks("train")] == ["1"]
-    assert "1 record left out: 1 whose choiceAns is out of range" in kept.source
+    assert "1 record left out: whose choiceAns is out of range" in kept.source
 
 
 def test_a_limit_does_not_alter_how_numbers_are_read(tmp_path: Path) -> None:

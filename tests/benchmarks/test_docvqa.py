@@ -159,7 +159,7 @@ def test_questions_without_an_answer_are_left_out_and_told_of(tmp_path: Path) ->
     opened(tmp_path, record("a"))
     write_json(tmp_path / "test" / "items.json", [record("t"), record("u", answers=[])])
     benchmark = SPEC.open(BenchmarkRequest(split_dir=tmp_path))
-    assert benchmark.source.endswith("1 record left out: 1 without an answer)")
+    assert benchmark.source.endswith("1 record left out: without an answer)")
 
 
 def test_pages_are_found_where_published_lists_have_them(

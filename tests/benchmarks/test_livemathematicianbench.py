@@ -168,7 +168,7 @@ def test_a_split_of_nothing_usable_says_why(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         opened(tmp_path, [row(1, question="")])
     assert "holds no tasks" in caught.value.message
-    assert caught.value.hint == "1 record left out: 1 without a question"
+    assert caught.value.hint == "1 record left out: without a question"
 
 
 def test_the_order_is_that_of_the_published_code_under_one_seed() -> None:

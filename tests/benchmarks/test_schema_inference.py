@@ -232,7 +232,9 @@ def test_a_column_that_is_named_and_missing_is_told_with_those_there_are(tmp_pat
     assert error.message.startswith("`env.answer_key`: ")
     assert "no column `Queu`; it has `body`, `queue`" in error.message
     assert error.hint == "did you mean `env.answer_key=queue`?"
-    assert asked(tmp_path, columns, prompt_key="xyz").hint == "name it with `env.prompt_key=NAME`"
+    assert asked(tmp_path, columns, prompt_key="xyz").hint == (
+        "if one of `body`, `queue` is meant, name it with `env.prompt_key=NAME`"
+    )
 
 
 @pytest.mark.parametrize(
@@ -366,6 +368,26 @@ def test_a_text_as_the_answer_beside_labels_is_warned_of(tmp_path: Path) -> None
     assert "hardly any two tasks have the same `subject`, the answer, while `queue`" in said
     assert said.endswith("(`env.answer_key=queue` if these are meant)")
     assert "warning" not in unused(prompt_key="body", answer_key="queue")
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "warned"),
+    [
+        ("id", [str(n) for n in range(12)], True),
+        ("order_no", [str(n) for n in range(12)], True),
+        ("code", [f"T{n}" for n in range(12)], True),
+        ("price", [str(n) for n in range(12)], False),
+        ("number", [str(n % 4) for n in range(12)], False),
+    ],
+)
+def test_ids_as_the_answers_are_warned_of(
+    tmp_path: Path, name: str, cells: list[str], warned: bool
+) -> None:
+    path = table(tmp_path, {name: cells, "body": bodies(12)})
+    request = BenchmarkRequest(data_path=path, options={"prompt_key": "body", "answer_key": name})
+    assert SPEC.infer is not None
+    said = SPEC.infer(request).unused
+    assert warned is (f"no two tasks have the same `{name}`, the answer, and the column" in said)
 
 
 @pytest.mark.parametrize(

@@ -351,6 +351,7 @@ def test_an_evaluation_of_a_file_states_what_it_measures_and_may_measure_all_of_
         assert ended.json["split"] == "all"
         found = ended.json["arms"][0] if n == 2 else ended.json
         assert found["n_items"] == 7
+        assert ended.json["data"] == "new.jsonl (7 tasks)"
         exported = skillopt("runs", "export", f"all{n}").out.splitlines()
         assert len(exported) == 8 and exported[1].startswith('"n0","all",')
         assert skillopt("runs", "export", f"all{n}", "--split", "all").out.splitlines() == exported

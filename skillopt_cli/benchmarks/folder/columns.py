@@ -288,17 +288,23 @@ def unused_words(columns: Columns, used: Iterable[str], context: str, *, named: 
 
 
 def other_answer(columns: Columns, answer: str, used: Iterable[str]) -> str:
-    """That another column holds labels, where the answers hardly recur; "" elsewhere.
+    """That the answers look like ids, or hardly recur while another column has labels; else "".
 
     Args:
         answer: the column of the answers, which an option names.
         used: all columns that are used.
     """
     named = columns.by_name.get(answer)
-    if named is None or not (named.varied and named.is_text):
+    if named is None:
         return ""
     labels = [name for name in columns.free if name not in used and columns.by_name[name].recurs]
-    if not labels:
+    meant = f" (`env.answer_key={labels[0]}` if the answers are there)" if labels else ""
+    if named.unique and (_IDENTIFIER.fullmatch(answer) or named.no_ids == ""):
+        return (
+            f"warning: no two tasks have the same `{answer}`, the answer, and the {columns.word}"
+            f" looks like one of ids{meant}"
+        )
+    if not labels or not (named.varied and named.is_text):
         return ""
     return (
         f"warning: hardly any two tasks have the same `{answer}`, the answer, while `{labels[0]}`"

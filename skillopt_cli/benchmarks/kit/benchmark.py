@@ -63,7 +63,7 @@ class TextBenchmark(ABC, Generic[Options]):
     pattern = ""
     max_turns = 1
     extra = ""
-    source = ""
+    source = uncut_source = ""
 
     def __init__(self, request: BenchmarkRequest) -> None:
         self.request = request
@@ -129,7 +129,7 @@ class TextBenchmark(ABC, Generic[Options]):
 
     def use(self, splits: Splits) -> None:
         """Take these tasks."""
-        self.source = splits.source
+        self.source, self.uncut_source = splits.source, splits.uncut or splits.source
         self._splits = splits
 
     def tasks(self, split: Split) -> Sequence[Task]:

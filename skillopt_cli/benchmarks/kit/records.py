@@ -34,7 +34,7 @@ class LeftOut(Exception):
     For what published data is known to hold; anything else at fault is an error.
 
     Args:
-        why: completes "3 records left out: 3 ...", such as "without a picture".
+        why: completes "3 records left out: ...", such as "without a picture".
     """
 
     def __init__(self, why: str) -> None:

@@ -14,7 +14,7 @@ from skillopt_cli.core.errors import DataError
 from skillopt_cli.core.task import SPLITS, Split, Task
 
 REPEATED = "repeating an earlier one"
-"""Why a record is left out; completes "3 records left out: 3 ..."."""
+"""Why a record is left out; completes "3 records left out: ..."."""
 _NAMED = 3
 """Faults that a message names."""
 

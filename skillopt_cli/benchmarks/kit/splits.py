@@ -75,11 +75,13 @@ class Splits:
 
     Attributes:
         left_out: how many records a run does without, by reason.
+        uncut: the source without how a file is cut; empty where none is.
     """
 
     source: str
     tasks: Mapping[Split, tuple[Task, ...]]
     left_out: Mapping[str, int] = field(default_factory=dict)
+    uncut: str = ""
 
     def of(self, split: str) -> tuple[Task, ...]:
         """The tasks of a split.
@@ -126,14 +128,18 @@ def load_splits(
     counts = " / ".join(f"{len(tasks[split])} {split}" for split in SPLITS)
     if not request.scored:
         counts = count(len(tasks["test"]), "task")
-    left_out = _left_out_words(splits.left_out)
-    about = f"{counts}; {left_out}" if left_out else counts
-    return Splits(f"{splits.source} ({about})", tasks, splits.left_out)
+    left_out = f"; {words}" if (words := _left_out_words(splits.left_out)) else ""
+    total = count(sum(map(len, tasks.values())), "task")
+    uncut = f"{splits.uncut} ({total}{left_out})" if splits.uncut else ""
+    return Splits(f"{splits.source} ({counts}{left_out})", tasks, splits.left_out, uncut)
 
 
 def _left_out_words(left_out: Mapping[str, int]) -> str:
     by_number = sorted(left_out.items(), key=lambda reason: (-reason[1], reason[0]))
-    reasons = ", ".join(f"{n} {why}" for why, n in by_number)
+    if len(by_number) == 1:
+        ((reasons, _),) = by_number
+    else:
+        reasons = ", ".join(f"{n} {why}" for why, n in by_number)
     return f"{count(sum(left_out.values()), 'record')} left out: {reasons}" if reasons else ""
 
 
@@ -237,8 +243,8 @@ def _from_file(request: BenchmarkRequest, form: TaskFormat) -> Splits:
     cut = _cut(tasks, weights, request.split_seed, of)
     refuse_repeats(cut, form, files)
     how = f"cut {request.split_ratio}, seed {request.split_seed}"
-    source = f"{shown_path(place)}{_read_how(files)} {how}"
-    return Splits(source, cut, _left_out(files))
+    source = f"{shown_path(place)}{_read_how(files)}"
+    return Splits(f"{source} {how}", cut, _left_out(files), source)
 
 
 def _task_files(path: Path, pattern: str) -> list[Path]:
