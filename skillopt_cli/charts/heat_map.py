@@ -36,10 +36,12 @@ def heat_map(grid: Grid, links: Mapping[str, str] | None = None) -> Markup:
     letters = max((len(shorten(task, _MOST_LETTERS)) for task in grid.tasks), default=0)
     left = number(letters * _LETTER + 10)
     widths = [max(_PITCH, len(c.title) * _LETTER + 4) for c in grid.columns]
-    starts = list(accumulate(widths, initial=float(left)))
-    size = (starts[-1] + 4, _TOP + _PITCH * len(grid.rows) + 2)
-    heads = (_head(c, x) for c, x in zip(grid.columns, starts, strict=False))
-    shapes = {s: [_shape(s, x, 0) for x in starts[:-1]] for s in STATES}
+    *starts, end = accumulate(widths, initial=float(left))
+    # Below the middle of its title, so that long titles of neighbours keep a gap.
+    cells = [x + (width - _PITCH) / 2 for x, width in zip(starts, widths, strict=True)]
+    size = (end + 4, _TOP + _PITCH * len(grid.rows) + 2)
+    heads = (_head(c, x) for c, x in zip(grid.columns, cells, strict=True))
+    shapes = {s: [_shape(s, x, 0) for x in cells] for s in STATES}
     rows = (
         _linked(
             (links or {}).get(task),

@@ -29,7 +29,7 @@ from skillopt_cli.charts.heat_map import heat_legend, heat_map
 from skillopt_cli.charts.score_curve import curve_legend, score_curve
 from skillopt_cli.charts.sparkline import sparkline
 from skillopt_cli.charts.svg import style
-from skillopt_cli.charts.task_grid import task_grid
+from skillopt_cli.charts.task_grid import Column, Grid, task_grid
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.gate import GateDecision
 from skillopt_cli.runlog.fold import fold
@@ -136,6 +136,16 @@ def test_the_map_draws_each_cell_once_in_the_form_of_its_state() -> None:
             shapes = sum(p.get("d", "").count("M") for p in paths)
             assert shapes == (2 * n if state == "broken" else n)
         assert len(heat_legend(grid)) == sum(n > 0 for n in grid.counts.values())
+
+
+def test_long_titles_of_columns_keep_a_gap() -> None:
+    columns = tuple(Column(title, title, None) for title in ("9", "99", "100", "e10", "101"))  # type: ignore[arg-type]
+    grid = Grid("tasks", columns, {"t1": ("right",) * len(columns)})
+    heads = [g for g in parsed(heat_map(grid)).iter(f"{SVG}g") if g.get("data-column")]
+    texts = [text for head in heads for text in head.iter(f"{SVG}text")]
+    assert [text.text for text in texts] == [column.title for column in columns]
+    ends = [(float(text.get("x", "")), 6.2 * len(text.text or "") / 2) for text in texts]
+    assert all(x + half + 3.9 <= y - other for (x, half), (y, other) in pairwise(ends))
 
 
 def test_a_large_map_stays_small() -> None:
