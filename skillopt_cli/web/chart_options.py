@@ -119,11 +119,11 @@ def _stepped(steps: int, heights: Iterable[float]) -> Option:
     return {
         "animation": False,
         "textStyle": {"color": "--quiet", "fontFamily": "system-ui, sans-serif"},
-        "grid": {"left": 4, "right": 20, "top": 76, "bottom": 24, "containLabel": True},
+        "grid": {"left": 4, "right": 20, "top": 82, "bottom": 24, "containLabel": True},
         "legend": {
             "type": "scroll",
             "left": 0,
-            "top": 30,
+            "top": 36,
             "itemWidth": 18,
             "itemHeight": 10,
             "textStyle": {"color": "--ink"},
@@ -132,9 +132,11 @@ def _stepped(steps: int, heights: Iterable[float]) -> Option:
         "tooltip": tooltip("axis"),
         "toolbox": {
             "right": 0,
-            "top": 0,
+            "top": 3,
+            "itemGap": 14,
             "iconStyle": {"borderColor": "--quiet"},
-            "emphasis": {"iconStyle": {"borderColor": "--link"}},
+            # Below the symbol its title would cover the legend.
+            "emphasis": {"iconStyle": {"borderColor": "--link", "textPosition": "top"}},
             "feature": {
                 "dataZoom": {"title": {"zoom": "zoom to an area", "back": "zoom back"}},
                 "restore": {"title": "show all"},

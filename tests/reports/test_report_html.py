@@ -25,7 +25,7 @@ from skillopt_cli.charts.task_grid import task_grid
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit, EditOutcome
 from skillopt_cli.core.gate import GateDecision
-from skillopt_cli.reports.page import Rows
+from skillopt_cli.reports.page import Heading, Rows
 from skillopt_cli.reports.run.comparison import side_by_side
 from skillopt_cli.reports.run.html import as_html
 from skillopt_cli.reports.run.run_report import run_report
@@ -215,3 +215,13 @@ def test_the_heat_map_explains_the_columns_that_it_has() -> None:
         columns = [c.title for c in task_grid(fold(stamp(facts)), "selection").columns]
         assert ("e1" in columns) == has
         assert (words in text_of(parsed(written(facts)))) == has
+
+
+@pytest.mark.parametrize(("columns", "kept"), [(5, False), (6, True)])
+def test_a_table_of_many_columns_breaks_no_short_cell(columns: int, kept: bool) -> None:
+    titles = ["95 % interval", *("n",) * (columns - 1)]
+    row = ["end of epoch 3", "accepted, new best 0.17", *("1",) * (columns - 2)]
+    page = as_html([Heading("Page", 1), Rows(titles, [row])])
+    assert ('<th scope="col" class="whole">95 % interval</th>' in page) is kept
+    assert ('<th scope="row" class="whole">end of epoch 3</th>' in page) is kept
+    assert "<td>accepted, new best 0.17</td>" in page

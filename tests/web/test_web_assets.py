@@ -42,6 +42,30 @@ def test_only_pages_with_charts_load_the_library(trained: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_title_of_a_zoom_symbol_covers_nothing_on_a_telephone(
+    tab: Callable[..., Tab], trained: Path
+) -> None:
+    with served(trained) as address:
+        until(lambda: text_of(address).count("state finished") == 2)
+        opened = tab(address, viewport={"width": 390, "height": 900})
+        opened.open("/runs/searchqa/a")
+        chart = opened.page.locator("score-chart")
+        chart.locator("text", has_text="95 % interval").first.wait_for()
+        chart.scroll_into_view_if_needed()
+        place = chart.bounding_box()
+        right, top = place["x"] + place["width"], place["y"]
+        for title, left in (("zoom to an area", 84), ("zoom back", 54), ("show all", 25)):
+            opened.page.mouse.move(right - left, top + 25)
+            found = chart.locator("text", has_text=title)
+            found.wait_for()
+            shown = found.bounding_box()
+            assert top <= shown["y"] and shown["x"] + shown["width"] <= right
+            others = [one.bounding_box() for one in chart.locator("text").all()]
+            below = min(one["y"] for one in others if one["y"] != shown["y"])
+            assert shown["y"] + shown["height"] <= below
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_chart_is_drawn_has_a_tooltip_and_can_be_zoomed(
     tab: Callable[..., Tab], trained: Path, scheme: str

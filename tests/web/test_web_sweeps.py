@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from appearance import faults_of
+from appearance import WIDTHS, faults_of
 from command_line import SMALLEST, skillopt
 from dom import parsed, text_of
 from test_web_pages import agrees, charts, numbers
@@ -191,6 +191,9 @@ def test_sweeps_are_for_everybody(tab: Callable[..., Tab], swept: Path) -> None:
         for path in ("/sweeps", "/sweeps/rates"):
             opened.open(path)
             assert faults_of(opened.page) == [], path
+        opened.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+        table = opened.page.get_by_role("group", name="Combinations")
+        assert table.evaluate("(one) => one.scrollWidth <= one.clientWidth")
         opened.page.locator("score-chart text", has_text="learning_rate").wait_for()
 
 
