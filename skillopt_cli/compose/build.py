@@ -28,7 +28,13 @@ from skillopt_cli.compose.replaying import open_replay, recording_header, replay
 from skillopt_cli.compose.request import RunRequest
 from skillopt_cli.compose.roles import ModelContext, Models, open_models, players_of, role_spec
 from skillopt_cli.compose.run_folder import closed_above
-from skillopt_cli.compose.schedule import caps_of, gate_rule, stage_variants, train_plan
+from skillopt_cli.compose.schedule import (
+    caps_of,
+    gate_rule,
+    run_limits,
+    stage_variants,
+    train_plan,
+)
 from skillopt_cli.compose.script_paths import check_script
 from skillopt_cli.compose.secrets import announced, known_secrets
 from skillopt_cli.compose.seed_skill import (
@@ -40,7 +46,7 @@ from skillopt_cli.compose.seed_skill import (
 )
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.section import is_address
-from skillopt_cli.core.events import Degraded, Limits, Role, RunEvent, RunStarted
+from skillopt_cli.core.events import Degraded, Role, RunEvent, RunStarted
 from skillopt_cli.core.plan import TrainPlan
 from skillopt_cli.core.secrets import Hide, Secrets
 from skillopt_cli.core.skill import SkillDocument
@@ -382,20 +388,10 @@ def _started(base: SessionBase, run: Run, models: Models, seed: SkillDocument) -
         n_test=sizes["test"],
         metric=run.metric.name,
         recorded=run.recorded(state) if state else None,
-        limits=_limits(run.config, training),
+        limits=run_limits(run.config, training=training),
         judge=models.names.get("judge", ""),
         skill=request.skill_from if request.skill else None,
         skill_title=request.skill.title if request.skill else "",
         read_only=read_only_files(seed, run.config) if training and run.optimizer else 0,
         replay=begun.replay if begun else str(request.replay.absolute()) if request.replay else "",
-    )
-
-
-def _limits(config: RunConfig, training: bool) -> Limits:
-    section = config.run
-    return Limits(
-        workers=section.workers,
-        analyst_workers=config.gradient.analyst_workers if training else 0,
-        max_concurrency=section.max_concurrency,
-        caps=tuple((cap.name, cap.limit) for cap in caps_of(config.run)),
     )

@@ -1,4 +1,4 @@
-"""The schedule of a run, the rule of its gate, and its caps, from its configuration."""
+"""The schedule of a run, the rule of its gate, and its limits, from its configuration."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from skillopt_cli.config import RunConfig
 from skillopt_cli.config.section import SettingsSection
 from skillopt_cli.core.caps import CAPS, Cap
+from skillopt_cli.core.events import Limits
 from skillopt_cli.core.gate import GateRule
 from skillopt_cli.core.plan import LearningRate, TrainPlan
 from skillopt_cli.core.score import Metric
@@ -52,3 +53,14 @@ def caps_of(section: SettingsSection) -> tuple[Cap, ...]:
     """The caps that are set in a group of settings, `run` or the caps of a sweep."""
     limits = {name: getattr(section, name) for name in CAPS}
     return tuple(Cap(name, limit) for name, limit in limits.items() if limit is not None)
+
+
+def run_limits(config: RunConfig, *, training: bool) -> Limits:
+    """Return the limits that a run begins with; analysts work in a training alone."""
+    section = config.run
+    return Limits(
+        workers=section.workers,
+        analyst_workers=config.gradient.analyst_workers if training else 0,
+        max_concurrency=section.max_concurrency,
+        caps=tuple((cap.name, cap.limit) for cap in caps_of(section)),
+    )
