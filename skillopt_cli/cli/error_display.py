@@ -27,6 +27,8 @@ _ADVICE = re.compile(r"[.:]? *\(?(?:Did you mean|Possible options:) (?P<names>.*
 # Literals as the parser sets them: in quotes, and options bare.
 _QUOTED = re.compile(r"'([^']*)'")
 _FEWEST_LETTERS = 2
+_AS_NEAR = 0.7
+"""Share of the nearest name's likeness from which on another name may be meant as well."""
 _NO_BRACES = str.maketrans("", "", "{}")
 _OPTION = re.compile(r"(?<![\w`-])(--?[A-Za-z][\w-]*)(?![\w`])")
 
@@ -88,7 +90,7 @@ def _usage_error(error: typer.TyperException) -> UsageError:
 
 
 def _nearest_first(error: typer.TyperException, names: str) -> str:
-    """The names that the parser suggests, which it sorts by their letters, the nearest first."""
+    """The names that the parser suggests, the nearest first, and only those as near as it."""
     wrong = getattr(error, "option_name", "")
     near = SequenceMatcher(b=wrong)
 
@@ -96,7 +98,11 @@ def _nearest_first(error: typer.TyperException, names: str) -> str:
         near.set_seq1(name)
         return near.ratio()
 
-    return ", ".join(sorted(names.split(", "), key=likeness, reverse=True)) if wrong else names
+    if not wrong:
+        return names
+    ranked = sorted(names.split(", "), key=likeness, reverse=True)
+    nearest = likeness(ranked[0])
+    return ", ".join(name for name in ranked if likeness(name) >= _AS_NEAR * nearest)
 
 
 def _abbreviated(error: typer.TyperException) -> list[str]:

@@ -19,6 +19,7 @@ from skillopt_cli.compose.run_folder import find_run
 from skillopt_cli.compose.settings import Overrides, settle
 from skillopt_cli.compose.trust import refusal, required, unapproved
 from skillopt_cli.config.environment import read_environment
+from skillopt_cli.core.errors import UsageError
 from skillopt_cli.planning.forecast import Assumptions
 from skillopt_cli.planning.plan_from_run import earlier_run
 from skillopt_cli.planning.plan_notes import plan_notes
@@ -28,7 +29,15 @@ from skillopt_cli.runlog.run_log import read_view
 
 
 def _share(help: str) -> Any:
-    return typer.Option(min=0.0, max=1.0, metavar="<float>", help=help)
+    return typer.Option(metavar="<float>", help=help, callback=_check_share)
+
+
+def _check_share(option: typer.CallbackParam, value: float | None) -> float | None:
+    if value is not None and not 0 <= value <= 1:
+        raise UsageError(
+            f"`{option.opts[0]}` must be from 0 to 1, not {value:g}", "give a share such as 0.5"
+        )
+    return value
 
 
 AccuracyOption = Annotated[

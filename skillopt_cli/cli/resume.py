@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,9 +16,9 @@ from skillopt_cli.cli.output import show_json
 from skillopt_cli.cli.run_flags import EVERY, FILES, with_run_flags
 from skillopt_cli.cli.train import end_training, print_plan, show_result
 from skillopt_cli.compose.eval_plan import read_plan
-from skillopt_cli.compose.fingerprint import check_given
+from skillopt_cli.compose.fingerprint import check_given, settings_changed
 from skillopt_cli.compose.replaying import refuse_live
-from skillopt_cli.compose.request import run_request
+from skillopt_cli.compose.request import RunRequest, run_request
 from skillopt_cli.compose.run_folder import find_run
 from skillopt_cli.compose.settings import Overrides
 from skillopt_cli.config.environment import read_environment
@@ -28,7 +28,9 @@ from skillopt_cli.engine.session import train_session
 from skillopt_cli.planning.progress import Progress
 from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.runlog.summary import summarise
+from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import CONFIG, EVAL_PLAN
+from skillopt_cli.store.lock import lock_run
 
 
 @with_run_flags(*(flag for flag in EVERY if flag not in FILES))
@@ -88,12 +90,23 @@ def resume(
         if json:
             show_json({"summary": summary})
     else:
-        request = print_plan(request, Progress.of(view), as_json=json)
-        with _naming_the_pause(run, paused=view.steering.paused is not None):
-            code, summary = execute(folder, request, train_session, as_json=json)
+        code, summary = _go_on(run, folder, request, view, as_json=json)
     if not json:
         show_result(folder, summary)
     end_training(code)
+
+
+def _go_on(
+    run: str, folder: Path, request: RunRequest, view: RunView, *, as_json: bool
+) -> tuple[int, dict[str, Any]]:
+    """Train on, with the plan of what is left first; the exit code and the summary."""
+    with _naming_the_pause(run, paused=view.steering.paused is not None):
+        # A resume that is refused needs no plan.
+        with lock_run(folder):
+            changed = settings_changed(folder, request.config)
+        if request.allow_drift or not changed:
+            request = print_plan(request, Progress.of(view), as_json=as_json)
+        return execute(folder, request, train_session, as_json=as_json)
 
 
 @contextmanager

@@ -259,6 +259,16 @@ def _default(key: str) -> Any:
     return None if found is None else to_jsonable_python(found.info.default)
 
 
+def settings_changed(folder: Path, config: RunConfig) -> bool:
+    """Whether settings differ from those of a begun run, so that a resume is refused.
+
+    Raises:
+        DataError: the manifest is damaged.
+    """
+    path = folder / MANIFEST
+    return path.is_file() and bool(config_drift(read_manifest(path), binding(config)))
+
+
 def check_given(folder: Path, config: RunConfig, sources: Mapping[str, str]) -> None:
     """Refuse settings, or a seed skill, that are given to a finished run and are not its own.
 

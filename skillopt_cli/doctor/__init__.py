@@ -15,6 +15,7 @@ from skillopt_cli.benchmarks.kit.data_check import check_data
 from skillopt_cli.compose.benchmark import open_benchmark, splits_in_use
 from skillopt_cli.compose.endpoints import roles_of
 from skillopt_cli.compose.executors import passing_executor
+from skillopt_cli.compose.own_tasks import inferred_reason
 from skillopt_cli.compose.privilege import Privilege, privilege_lines
 from skillopt_cli.compose.prompts import run_prompts
 from skillopt_cli.compose.seed_skill import (
@@ -202,9 +203,14 @@ def check_consent(asked: Mapping[Role, Sequence[Privilege]], *, trust: bool) -> 
 
 
 def _sources(resolved: Resolved) -> str:
-    """The sources of the settings, weakest first where that is known."""
+    """The sources of the settings, weakest first where that is known; what is inferred last."""
     named = dict.fromkeys(s for s in resolved.sources.values() if s != DEFAULT)
-    return f"defaults, {', '.join(named)}" if named else "defaults only"
+    inferred = [key for key, source in resolved.sources.items() if inferred_reason(source)]
+    given = [source for source in named if not inferred_reason(source)]
+    if inferred:
+        names = ", ".join(key.removeprefix("env.") for key in inferred)
+        given.append(f"inferred from the tasks: {names}")
+    return f"defaults, {', '.join(given)}" if given else "defaults only"
 
 
 async def check_tasks(

@@ -95,6 +95,7 @@ def test_a_good_setup_has_nothing_failing_and_leaves_nothing() -> None:
         "searchqa: bundled sample (60 train / 60 selection / 100 test)"
     )
     assert "preset tiny" in named(checks, "configuration")["what"]
+    assert "inferred" not in named(checks, "configuration")["what"]
     assert list(Path().iterdir()) == []
 
 
@@ -644,3 +645,13 @@ def test_a_cache_in_an_object_store_is_tried(monkeypatch: pytest.MonkeyPatch) ->
     s3fs.S3FileSystem.clear_instance_cache()
     assert row["what"] == "s3://bucket/searchqa cannot be written: no"
     assert row["fix"] == "correct its address, or the credentials in your environment"
+
+
+def test_what_is_inferred_from_tasks_is_named_by_setting() -> None:
+    rows = [f"What is item {n}?,{'yes' if n % 2 else 'no'}" for n in range(24)]
+    Path("t.csv").write_text("\n".join(["body,queue", *rows]), encoding="utf-8")
+    simulated = ("--set", "model.backend=simulated")
+    row = named(doctor("t.csv", "--answer-key", "queue", *simulated), "configuration")
+    assert row["what"].endswith(
+        "inferred from the tasks: scorer, prompt_key, split_ratio, seed_skill"
+    )

@@ -42,6 +42,16 @@ PROGRAM = Path(sys.executable).with_name("skillopt")
             "no such option: `--optimiser-model`",
             "did you mean `--optimizer-model`, `--optimizer-backend`",
         ),
+        (
+            ("train", "t.csv", "--answr-key", "x"),
+            "no such option: `--answr-key`",
+            "did you mean `--answer-key`?",
+        ),
+        (
+            ("plan", "searchqa", "--accuracy", "50"),
+            "`--accuracy` must be from 0 to 1, not 50",
+            "give a share such as 0.5",
+        ),
         (("train", "--lr", "3"), "no such option: `--lr`", "did you mean `--learning-rate`?"),
         (("train", "--bs=3"), "no such option: `--bs`", "did you mean `--batch-size`?"),
         (("train", "a", "b"), "got unexpected extra argument(s) (b)", "`skillopt train --help`"),

@@ -163,11 +163,20 @@ def test_a_folder_in_use_names_the_process_and_is_left_alone() -> None:
     unfinish(folder)
     (folder / "summary.json").unlink()
     with lock_run(folder):
-        ended = refused(2, "resume", folder)
+        ended = refused(2, "resume", folder, "--display", "plain")
         holder = (folder / "run.lock").read_text(encoding="ascii").strip()
     assert f"process {holder}" in ended.error
+    assert "Plan:" not in ended.err
     assert not (folder / "summary.json").exists()
     assert (folder / "state.json").exists()
+
+
+def test_a_resume_under_changed_settings_is_refused_without_a_plan() -> None:
+    folder = finished_run(*SMALLEST)
+    unfinish(folder)
+    ended = refused(2, "resume", folder, "--display", "plain", "--target-model", "other")
+    assert ended.err.startswith("error: the run cannot go on under changed conditions:")
+    assert "Plan: " in skillopt("resume", folder, "--display", "plain").err
 
 
 @pytest.mark.parametrize("flag", [("--preset", "tiny"), ("--config", "c.yaml")])
