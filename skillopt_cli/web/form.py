@@ -82,6 +82,8 @@ TITLES: Mapping[str, str] = {
 """Labels of settings whose key is no plain name."""
 _KEY = re.compile(r"[a-z_]+(?:\.[a-z0-9_]+)+\Z")
 _ASSIGNED = re.compile(rf"`({RUN_ID}|preset)=([^`]*)`")
+_EMPTY = re.compile(r"; empty takes [^.]*")
+_STATES_EMPTY = re.compile(r"; empty |; unset\b|\bUnset (?:it|takes)\b|\bwhen unset\b|\(unset\)")
 _NAMED = re.compile(r"`([a-z_]+(?:\.[a-z0-9_]+)+|run_id)[`=]")
 
 
@@ -114,6 +116,16 @@ class Field:
     def title(self) -> str:
         """Its label in plain words."""
         return title_of(self.key)
+
+    @property
+    def states_empty(self) -> bool:
+        """Whether its help states what it means to leave it empty."""
+        return bool(_STATES_EMPTY.search(self.help))
+
+    @property
+    def help_filled(self) -> str:
+        """Its help where a file, a preset or a benchmark decides what it is when left empty."""
+        return _EMPTY.sub("", self.help)
 
 
 @dataclass(frozen=True, slots=True)

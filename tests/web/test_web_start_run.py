@@ -603,3 +603,16 @@ def test_a_key_that_was_typed_is_not_kept(tmp_path: Path, monkeypatch: pytest.Mo
     page = parsed(answer.text)
     said = [text_of(e) for e in page.iter() if "error" in e.get("class", "").split()]
     assert said and all("a-secret" not in text for text in said)
+
+
+def test_the_help_of_a_field_states_once_what_it_is_when_left_empty(tmp_path: Path) -> None:
+    with client(tmp_path) as asking:
+        form = parsed(asking.get("/new").text)
+        preset = parsed(asking.get("/new?benchmark=searchqa&preset=tiny").text)
+    help_texts = {s.get("id", ""): text_of(s) for s in form.iter("span")}
+    answer = help_texts["set-env-answer_key-help"]
+    assert "empty takes" not in answer and "If left empty: inferred from the file." in answer
+    seed = help_texts["set-env-skill_init-help"]
+    assert "empty takes the benchmark's own sentence" in seed and "If left empty" not in seed
+    assert not any("preset default" in text for text in help_texts.values())
+    assert "(preset tiny)" in text_of(preset)
