@@ -23,6 +23,9 @@ SMALL = 20
 CLEAR_WINS = 5
 """Wins without a loss from which on chance is unlikely: a one-sided sign test gives 1/32."""
 _POWER = 0.8
+_ONE_SIDED, _SHOWN = 1.6448536269514722, 0.8416212335729143
+"""Normal quantiles of 1 - LEVEL and of _POWER."""
+_EXACT_TASKS = 100
 _FINE = 1e-4
 _NEVER = 1e-6
 
@@ -86,6 +89,24 @@ def detectable_gain(n: int, changed: float = CHANGED) -> float | None:
         return sum(w * sum(binomial(d, won, needed[d])) for d, w in differing)
 
     return _smallest(changed, power)
+
+
+def tasks_to_show(gain: float, changed: float) -> int:
+    """About how many tasks show a gain, by the normal approximation (Connor, Biometrics 43, 1987).
+
+    It falls short on few tasks, so small numbers are exact: the least with such a detectable gain.
+
+    Args:
+        gain: in (0, 1]; of skills that differ on a share of `changed`, which is at least `gain`.
+    """
+    reach = _ONE_SIDED * math.sqrt(changed) + _SHOWN * math.sqrt(changed - gain * gain)
+    least = math.ceil((reach / gain) ** 2)
+    if least > _EXACT_TASKS:
+        return least
+    return next(
+        (n for n in range(least, 2 * least) if (detectable_gain(n, changed) or 2.0) <= gain),
+        2 * least,
+    )
 
 
 def least_gain(n: int) -> float | None:

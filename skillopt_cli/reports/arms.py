@@ -17,7 +17,7 @@ from skillopt_cli.core.statistics import LEVEL, corrected, interval
 from skillopt_cli.core.task import Task, TaskSet
 from skillopt_cli.reports.page import Block, Line, Rows
 from skillopt_cli.runlog.text.format import UNKNOWN, change, one_line, out_of, p_value, score
-from skillopt_cli.runlog.text.verdict import majority_entry, verdict_sentence
+from skillopt_cli.runlog.text.verdict import majority_entry, more_tasks_words, verdict_sentence
 
 Document = dict[str, Any]
 _PAIR_TITLES = ("pair", "gain", "95 % interval", "won", "lost", "tied", "two-sided p")
@@ -70,7 +70,8 @@ def _verdict(
     if used is not None:
         # A sentence that starts with the name of an arm keeps it as it is.
         sentence = f"{used.scope}, {sentence[:1].lower()}{sentence[1:]}"
-    return {**asdict(found), "sentence": sentence}
+    more = more_tasks_words(found) if used is None else ""
+    return {**asdict(found), "sentence": sentence, **({"hint": more} if more else {})}
 
 
 def training_warning(used: TrainingTasks | None) -> Document:
@@ -152,6 +153,8 @@ def arms_rows(document: Document) -> Iterator[Block]:
         yield from pair_blocks(document["pairs"], found)
     if found is not None:
         yield Line(f"Verdict: {one_line(found['sentence'])}", free=True)
+        if hint := found.get("hint"):
+            yield Line(f"hint: {one_line(hint)}", free=True)
     for arm in document["arms"]:
         yield from majority_rows(arm)
     yield from warning_lines(document)

@@ -182,7 +182,11 @@ def test_two_arms_end_with_the_verdict_in_words() -> None:
     (pair,) = found["pairs"]
     assert (found["verdict"]["fixed"], found["verdict"]["broke"]) == (pair["won"], pair["lost"])
     shown = skillopt("eval", "--skill", run, "--arms", "none,best", "--run-id", "again").out
-    assert shown.splitlines()[-2] == f"Verdict: {sentence}"
+    assert shown.splitlines()[-3:-1] == [
+        f"Verdict: {sentence}",
+        f"hint: {found['verdict']['hint']}",
+    ]
+    assert "fewer than 5 test tasks can never prove a gain" in found["verdict"]["hint"]
     assert f"Verdict: {sentence}" in skillopt("gate-report", FOLDER).out
 
 

@@ -19,10 +19,12 @@ from facts import (
 
 from skillopt_cli.core import events as ev
 from skillopt_cli.core.edits import Edit, EditOutcome, Trial
+from skillopt_cli.core.statistics import detectable_gain, tasks_to_show
 from skillopt_cli.reports.page import as_markdown
 from skillopt_cli.reports.run.run_report import run_report
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.runlog.fold import fold
+from skillopt_cli.runlog.result_hints import result_hints
 from skillopt_cli.runlog.text.ending import ending_lines
 from skillopt_cli.runlog.text.verdict import verdict_sentence
 from skillopt_cli.runlog.verdict import (
@@ -145,3 +147,49 @@ def test_a_changed_skill_that_is_no_better_is_not_better(scores: tuple[float, fl
     found = verdict(*opening(), *accepted_step(1), *rejected_step(2)[:-1], saved, ends)
     assert found is not None
     assert (found.word, found.reason) == ("not better", "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"gain": 0.1, "fixed": 15, "broke": 5}, "if the true gain is +0.10 as measured, about 1"),
+        ({"asked": 4, "n": 4, "gain": 0.5, "fixed": 2, "broke": 0}, "fewer than 5 test tasks can"),
+        ({"gain": -0.1}, "there is no gain on these test tasks to prove"),
+        ({"n": 80, "p_value": 0.01}, "20 of 100 test tasks lack a score: resume the run"),
+        ({"identical": True}, ""),
+        ({"word": "improved"}, ""),
+    ],
+)
+def test_a_verdict_that_proves_nothing_comes_with_what_would(
+    changes: dict[str, object], said: str
+) -> None:
+    unproven = replace(VERDICT, **({"word": "unproven", "p_value": 0.2} | changes))  # type: ignore[arg-type]
+    facts = barren_run()
+    view = fold(stamp([*facts[:-1], ev.VerdictReached(unproven), facts[-1]]))
+    (hint,) = result_hints(view) or ("",)
+    assert hint.startswith(said)
+    assert bool(hint) is bool(said)
+    assert not said or f"hint: {hint}" in ending_lines(view, ev.RunFinished(3, 0, 0.65, 10))
+    report = as_markdown(run_report(Subject("a", view)))
+    assert not said or f"hint: {hint}" in report.replace("\\", "")
+
+
+def test_the_number_of_tasks_shows_the_gain_exactly_where_they_are_few() -> None:
+    assert (detectable_gain(tasks_to_show(0.4, 0.4), 0.4) or 1.0) <= 0.4
+    assert tasks_to_show(0.05, 0.2) == 493
+
+
+@pytest.mark.parametrize(
+    ("task", "joint", "hinted"), [("t1", False, True), ("t2", False, False), ("t1", True, False)]
+)
+def test_edits_that_may_need_each_other_name_the_setting(
+    task: str, *, joint: bool, hinted: bool
+) -> None:
+    edits = (Edit("append", "- a"), Edit("append", "- b"))
+    trials = (Trial(edits[0], ("t1",), joint=joint), Trial(edits[1], (task,), joint=joint))
+    outcomes = tuple(EditOutcome(t.edit, "unverified", "it solved 0 of 1", t) for t in trials)
+    facts = barren_run()
+    index = next(i for i, fact in enumerate(facts) if isinstance(fact, ev.CandidateMade))
+    facts[index] = replace(facts[index], outcomes=outcomes)  # type: ignore[call-arg]
+    found = " ".join(result_hints(fold(stamp(facts))))
+    assert ("`--set optimizer.verify=joint`" in found) is hinted

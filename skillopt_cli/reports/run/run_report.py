@@ -16,6 +16,7 @@ from skillopt_cli.reports.run.figures import edits_in_full, overview
 from skillopt_cli.reports.run.steps import epoch_blocks, step_blocks
 from skillopt_cli.reports.run.subject import Subject
 from skillopt_cli.reports.split_ledger import ledger_blocks
+from skillopt_cli.runlog.result_hints import result_hints
 from skillopt_cli.runlog.summary import delta
 from skillopt_cli.runlog.text.ending import ordered_tests, spend_lines, status_words
 from skillopt_cli.runlog.text.format import (
@@ -174,6 +175,8 @@ def _selection(view: RunView) -> Iterator[Block]:
     if verdict is not None and verdict.reason and verdict.edits:
         lost = outcomes_words(left_out_edits(view))
         yield Line(f"Edits that were not applied: {lost}", "yellow", free=True)
+    for words in result_hints(view):
+        yield Line(f"hint: {words}", "yellow", free=True)
 
 
 def _known(value: float | None, key: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from skillopt_cli.core.errors import BudgetExhausted, Interrupted
 from skillopt_cli.core.events import NOTICED, RunFailed, RunFinished, TestMeasured
+from skillopt_cli.runlog.result_hints import result_hints
 from skillopt_cli.runlog.summary import status
 from skillopt_cli.runlog.text.control import unused_hints_words
 from skillopt_cli.runlog.text.format import (
@@ -40,7 +41,8 @@ def ending_lines(view: RunView, event: RunFinished | RunFailed) -> tuple[str, ..
     lines = (*((test,) if test else ()), *spend_lines(view))
     if isinstance(event, RunFinished):
         why = no_gain_words(view)
-        return (*lines, *((why,) if why else ()), finish_line(view, event))
+        hints = (f"hint: {words}" for words in result_hints(view))
+        return (*lines, *((why,) if why else ()), *hints, finish_line(view, event))
     return (*lines, _broken_off(view, event))
 
 

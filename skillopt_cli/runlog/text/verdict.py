@@ -8,7 +8,7 @@ from typing import Any
 
 from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.run_verdict import RunVerdict, VerdictSplit
-from skillopt_cli.core.statistics import CHANGED, LEVEL
+from skillopt_cli.core.statistics import CHANGED, CLEAR_WINS, LEVEL, tasks_to_show
 from skillopt_cli.runlog.text.flips import flips_words
 from skillopt_cli.runlog.text.format import change, count, one_line, pair, score, shorten
 
@@ -222,6 +222,32 @@ def unproven_words(verdict: RunVerdict) -> str:
         return few if size <= CHANGED else proof
     shown = f"a gain of {verdict.detectable:.2f} or more would most likely have shown"
     return shown if size < verdict.detectable else proof
+
+
+def more_tasks_words(verdict: RunVerdict) -> str:
+    """How many tasks could prove the measured gain; "" where more tasks are not what is missing."""
+    if verdict.identical or verdict.word not in ("unproven", "underpowered"):
+        return ""
+    task = _task(verdict.split)
+    if verdict.asked < CLEAR_WINS:
+        return (
+            f"fewer than {CLEAR_WINS} {task}s can never prove a gain, even if all of them improve;"
+            f" use more {task}s"
+        )
+    if verdict.n < verdict.asked and verdict.p_value <= LEVEL:
+        lacking = f"{verdict.asked - verdict.n} of {verdict.asked} {task}s"
+        return f"{lacking} lack a score: resume the run"
+    gain = verdict.gain or 0.0
+    if gain <= 0:
+        return f"there is no gain on these {task}s to prove; more training or another seed may help"
+    if verdict.metric != "hard":
+        return f"more {task}s than {verdict.n} may prove a gain of {change(gain)}"
+    changed = max(gain, (verdict.fixed + verdict.broke) / verdict.n)
+    needed = max(tasks_to_show(gain, changed), verdict.n + 1)
+    return (
+        f"if the true gain is {change(gain)} as measured, about {needed:,} {task}s would show it"
+        f" four times in five, instead of {verdict.n}"
+    )
 
 
 def chance_words(p_value: float) -> str:
