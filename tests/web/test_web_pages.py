@@ -550,6 +550,8 @@ def test_runs_stand_side_by_side(trained: Path) -> None:
             n = "0 runs" if not query else "1 run"
             why = next(text_of(p) for p in found.iter("p") if p.get("id") == "compare-error")
             assert why == f"{n} ticked: tick two to 8 runs to compare them."
+            shown = [one.get("id") or one.tag for one in found.iter()]
+            assert shown.index("compare-error") < shown.index("table")
             boxes = [e for e in found.iter("input") if e.get("name") == "run"]
             ticked = [e.get("value") for e in boxes if e.get("checked") is not None]
             assert ticked == (["searchqa/a"] if query else [])
