@@ -201,7 +201,9 @@ def _edits(step: StepView) -> Iterator[Line]:
     """
     groups: dict[tuple[str, str], list[EditOutcome]] = {}
     for outcome in step.outcomes:
-        groups.setdefault((step.fate(outcome), _reason(outcome)), []).append(outcome)
+        left_out = "left out, " if outcome.state == "over_budget" else ""
+        key = f"{left_out}{step.fate(outcome)}", _reason(outcome)
+        groups.setdefault(key, []).append(outcome)
     for (fate, reason), found in groups.items():
         style = "" if found[0].changed else "yellow"
         why = f" ({reason})" if reason else ""
