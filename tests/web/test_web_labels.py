@@ -17,6 +17,8 @@ from web_rig import client
 from skillopt_cli.core.events import RunFinished, VerdictReached
 from skillopt_cli.core.label_diagnostics import LabelDiagnostics
 from skillopt_cli.core.run_verdict import VerdictWord
+from skillopt_cli.runlog.result_hints import result_hints
+from skillopt_cli.runlog.run_log import RunLog
 from skillopt_cli.runlog.text.verdict import majority_lines, run_sentence
 from skillopt_cli.store.codec import dump_fact
 
@@ -142,3 +144,14 @@ def test_the_card_of_the_verdict_calls_no_skill_better_without_a_limit_that_one_
         run_sentence(VERDICT, majority),
         *majority_lines(VERDICT, majority),
     ]
+
+
+def test_the_card_of_an_unproven_verdict_states_how_to_go_on(trained: Path) -> None:
+    run = trained / "searchqa/a"
+    hints = result_hints(RunLog(run).read().view)
+    assert hints
+    with client(trained) as asking:
+        page = parsed(asking.get("/runs/searchqa/a").text)
+    card = next(e for e in page.iter("div") if "wide-card" in (e.get("class") or ""))
+    shown_hints = [text for p in card.iter("p") if (text := text_of(p)).startswith("Hint: ")]
+    assert shown_hints == [f"Hint: {words}" for words in hints]

@@ -19,6 +19,7 @@ from skillopt_cli.reports.run.figures import curve
 from skillopt_cli.reports.run.html import parts_of
 from skillopt_cli.reports.split_ledger import ledger_blocks, split_ledger
 from skillopt_cli.runlog.costs import Document
+from skillopt_cli.runlog.result_hints import result_hints
 from skillopt_cli.runlog.schedule_file import read_schedule
 from skillopt_cli.runlog.summary import TESTS
 from skillopt_cli.runlog.text.control import place_words, status_document
@@ -153,7 +154,7 @@ def _typed(notes: RunNotes) -> dict[str, str]:
 
 
 def _verdict(view: RunView) -> dict[str, Any] | None:
-    """The verdict in a word and in sentences; None before the end and for an evaluation."""
+    """The verdict in words, and how to go on; None before the end and for an evaluation."""
     found = verdict_of(view)
     if found is None:
         return None
@@ -166,7 +167,13 @@ def _verdict(view: RunView) -> dict[str, Any] | None:
         # The seed is not to be proven better than itself.
         why = "no edit was accepted" if found.reason else "the best skill is the seed"
         title, style = f"Unchanged: {why}", ""
-    return {"title": title, "style": style, "sentences": sentences, "unchanged": unchanged}
+    return {
+        "title": title,
+        "style": style,
+        "sentences": sentences,
+        "hints": result_hints(view),
+        "unchanged": unchanged,
+    }
 
 
 def _about(view: RunView) -> list[tuple[str, str]]:
