@@ -55,6 +55,7 @@ def score_chart(view: RunView) -> Chart:
     line = _line(view, "in force", ends)
     highest = [*(end[1] for end in ends if end), *(mark.value for mark in scored(view))]
     option = _stepped(max(view.total_steps, len(line) - 1), [*highest, *_heights(line)])
+    option["xAxis"].append(_epoch_names(view, option["xAxis"][0]["data"]))
     option["series"] = [
         *_band(ends),
         {
@@ -119,7 +120,7 @@ def _stepped(steps: int, heights: Iterable[float]) -> Option:
     return {
         "animation": False,
         "textStyle": {"color": "--quiet", "fontFamily": "system-ui, sans-serif"},
-        "grid": {"left": 4, "right": 20, "top": 82, "bottom": 24, "containLabel": True},
+        "grid": {"left": 4, "right": 20, "top": 64, "bottom": 24, "containLabel": True},
         "legend": {
             "type": "scroll",
             "left": 0,
@@ -150,17 +151,19 @@ def _stepped(steps: int, heights: Iterable[float]) -> Option:
                 "preventDefaultMouseMove": False,
             }
         ],
-        "xAxis": {
-            "type": "category",
-            "name": "step",
-            "nameLocation": "middle",
-            "nameGap": 24,
-            # A level reaches halfway to its neighbours, so that the last one has a width too.
-            "boundaryGap": True,
-            "axisLine": {"lineStyle": {"color": "--line"}},
-            "axisLabel": {"color": "--quiet"},
-            "data": ["seed", *(str(step) for step in range(1, steps + 1))],
-        },
+        "xAxis": [
+            {
+                "type": "category",
+                "name": "step",
+                "nameLocation": "middle",
+                "nameGap": 24,
+                # A level reaches halfway to its neighbours, so that the last one has a width too.
+                "boundaryGap": True,
+                "axisLine": {"lineStyle": {"color": "--line"}},
+                "axisLabel": {"color": "--quiet"},
+                "data": ["seed", *(str(step) for step in range(1, steps + 1))],
+            }
+        ],
         "yAxis": {
             "type": "value",
             "min": 0,
@@ -242,18 +245,45 @@ def _band(ends: Sequence[Interval | None]) -> Iterator[Option]:
     yield shared | {"areaStyle": {"color": "--band", "opacity": 1}, "data": width}
 
 
+def _epoch_starts(view: RunView) -> dict[int, int]:
+    """The epoch that begins at a step, by step; without the first one."""
+    plans = [step.plan for step in view.steps if step.plan is not None]
+    return {
+        after.step: after.epoch for before, after in pairwise(plans) if after.epoch != before.epoch
+    }
+
+
 def _epoch_lines(view: RunView) -> Option:
     """Where epochs begin."""
-    plans = [step.plan for step in view.steps if step.plan is not None]
     return {
         "silent": True,
         "symbol": "none",
         "lineStyle": {"color": "--quiet", "type": "dotted"},
-        "label": {"color": "--quiet", "formatter": "{b}"},
+        "label": {"show": False},
+        "data": [{"xAxis": str(step)} for step in _epoch_starts(view)],
+    }
+
+
+def _epoch_names(view: RunView, places: Sequence[str]) -> Option:
+    """The names of epochs, above their lines.
+
+    They are labels of an axis: of those the library leaves out what would overlap, of the labels
+    of lines it does not.
+
+    Args:
+        places: the categories of the axis of steps.
+    """
+    starts = _epoch_starts(view)
+    return {
+        "type": "category",
+        "position": "top",
+        "axisLine": {"show": False},
+        "axisTick": {"show": False},
+        "axisPointer": {"show": False},
+        "axisLabel": {"color": "--quiet", "hideOverlap": True, "customValues": list(starts)},
         "data": [
-            {"name": f"epoch {after.epoch}", "xAxis": str(after.step)}
-            for before, after in pairwise(plans)
-            if after.epoch != before.epoch
+            f"epoch {starts[step]}" if step in starts else place
+            for step, place in enumerate(places)
         ],
     }
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from appearance import faults_of
+from facts import begun, saved, stamp
 from web_rig import PROGRAM, Tab, bare, held_at_edits, served, text_of, until
+
+from skillopt_cli.core import events as ev
+from skillopt_cli.store.codec import dump_fact
 
 RUN = "/runs/searchqa/a"
 LINES = """
@@ -29,6 +34,14 @@ LINES = """
 }
 """
 """The lines in which a link is set."""
+EPOCHS = """
+(chart) => [...chart.shadowRoot.querySelectorAll("text")]
+    .filter((text) => text.textContent.startsWith("epoch "))
+    .map((text) => [text.textContent, text.getBoundingClientRect()])
+    .map(([name, box]) => [name, box.left, box.right])
+    .sort((one, other) => one[1] - other[1])
+"""
+"""The names of epochs over a chart, each with its left and right end."""
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +225,34 @@ def test_a_page_opened_before_there_is_a_chart_draws_it(
             file.write(log[cut:])
         opened.page.get_by_role("img", name="Score curve over 4 steps").first.wait_for()
         opened.page.locator("score-chart svg").wait_for()
+
+
+def write_log(run: Path, facts: list[ev.RunEvent]) -> None:
+    run.mkdir(parents=True)
+    (run / "config.yaml").write_text("env:\n  name: searchqa\n", encoding="utf-8")
+    lines = (dump_fact(fact) for fact in stamp(facts))
+    (run / "events.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_names_of_epochs_are_left_out_where_they_would_overlap(
+    tab: Callable[..., Tab], tmp_path: Path
+) -> None:
+    steps = 16
+    facts: list[ev.RunEvent] = [begun(total_steps=steps)]
+    facts += [ev.BaselineMeasured(0.5, 0.5, 0.5, 20, 20), saved(0, 0.5, 0.5, 0, 0, 100)]
+    for step in range(1, steps + 1):
+        plan = ev.StepStarted(step, (step + 1) // 2, step, 8, 8.0, 8, "cosine")
+        facts += [plan, saved(step, 0.5, 0.5, 0, 0, 100)]
+    write_log(tmp_path / "outputs/searchqa/epochs", facts)
+    with served(tmp_path / "outputs") as address:
+        for width, least in ((390, 3), (1400, 7)):
+            opened = tab(address, viewport={"width": width, "height": 900})
+            opened.open("/runs/searchqa/epochs")
+            opened.page.locator("score-chart svg").wait_for()
+            names = opened.page.locator("score-chart").evaluate(EPOCHS)
+            assert least <= len(names) <= 7, names
+            assert all(one[2] < other[1] for one, other in pairwise(names)), names
 
 
 def wait_for_text(place: Any, text: str) -> None:

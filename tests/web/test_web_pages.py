@@ -156,7 +156,7 @@ def test_a_chart_has_the_scores_of_the_history_with_their_intervals(
     summary = json.loads((run / "summary.json").read_text())
     with client(trained) as asking:
         (chart,) = charts(asking.get(f"/runs/searchqa/{run_id}").text)
-    assert chart["xAxis"]["data"] == ["seed", *(str(record["step"]) for record in history)]
+    assert chart["xAxis"][0]["data"] == ["seed", *(str(record["step"]) for record in history)]
     assert chart["yAxis"]["min"] == 0
     low, width, best, current, *marks = chart["series"]
     seed = summary["baseline_gate_score"]
@@ -186,7 +186,7 @@ def test_a_chart_of_one_step_has_two_levels_on_an_axis_from_zero(
     chart = json.loads(score_chart(fold(stamp([*facts[:2], step, facts[2]]))).option)
     # Without a score or an interval above zero, a chart would make up an axis of its own.
     assert (chart["yAxis"]["min"], chart["yAxis"].get("max")) == (0, top)
-    assert chart["xAxis"]["data"] == ["seed", "1"] and chart["xAxis"]["boundaryGap"]
+    assert chart["xAxis"][0]["data"] == ["seed", "1"] and chart["xAxis"][0]["boundaryGap"]
     lines = [one for one in chart["series"] if one["type"] == "line"]
     assert {one["step"] for one in lines} == {"middle"}
     assert all(len(one["data"]) == 2 for one in lines)
