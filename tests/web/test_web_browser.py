@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from appearance import faults_of
-from facts import begun, saved, stamp
+from facts import accepted_step, begun, opening, rejected_step, saved, skipped_step, stamp
 from web_rig import PROGRAM, Tab, bare, held_at_edits, served, text_of, until
 
 from skillopt_cli.core import events as ev
@@ -34,6 +34,15 @@ LINES = """
 }
 """
 """The lines in which a link is set."""
+HIGH = """
+(cells) => cells.filter((cell) => {
+    const words = document.createRange();
+    words.selectNodeContents(cell);
+    const line = parseFloat(getComputedStyle(cell).lineHeight);
+    return words.getBoundingClientRect().height > 1.5 * line;
+}).map((cell) => cell.textContent)
+"""
+"""The cells whose text takes more than one line."""
 EPOCHS = """
 (chart) => [...chart.shadowRoot.querySelectorAll("text")]
     .filter((text) => text.textContent.startsWith("epoch "))
@@ -253,6 +262,22 @@ def test_names_of_epochs_are_left_out_where_they_would_overlap(
             names = opened.page.locator("score-chart").evaluate(EPOCHS)
             assert least <= len(names) <= 7, names
             assert all(one[2] < other[1] for one, other in pairwise(names)), names
+
+
+@pytest.mark.slow
+def test_only_results_of_steps_break_on_a_wide_screen(
+    tab: Callable[..., Tab], tmp_path: Path
+) -> None:
+    facts = [*opening(), *accepted_step(1), *rejected_step(2), *skipped_step(3)]
+    write_log(tmp_path / "outputs/searchqa/steps", [*facts, ev.RunFinished(3, 1, 0.8, 3)])
+    with served(tmp_path / "outputs") as address:
+        opened = tab(address, viewport={"width": 1400, "height": 900})
+        opened.open("/runs/searchqa/steps")
+        rows = opened.page.locator("#part-steps tbody tr")
+        rows.get_by_text("at most 0.75 (6 of 20)").wait_for()
+        cells = rows.locator("th, td:not([data-title=Result])")
+        assert cells.count() == 3 * 6
+        assert cells.evaluate_all(HIGH) == []
 
 
 def wait_for_text(place: Any, text: str) -> None:
