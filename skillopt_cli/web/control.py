@@ -31,6 +31,7 @@ from skillopt_cli.web.context import (
     run_name,
     whole_number,
 )
+from skillopt_cli.web.form import in_fields, in_labels, title_of
 from skillopt_cli.web.launcher import launch, refuse_programs
 from skillopt_cli.web.pages.run_page import UNREAD, ended, run_page, status_sentence
 from skillopt_cli.web.paths import RunName
@@ -148,6 +149,9 @@ def _page(
         status=_sentence(document) if live or snapshot.whole else UNREAD,
         now=document,
         settable=live_settings(),
+        title_of=title_of,
+        in_labels=in_labels,
+        in_fields=in_fields,
         longest=LONGEST,
         attempts=attempt_words(found) if (found := document["attempts"]) else "",
         ended=ended(view),

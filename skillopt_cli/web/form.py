@@ -80,11 +80,13 @@ TITLES: Mapping[str, str] = {
     "env.context_key": "Context column",
 }
 """Labels of settings whose key is no plain name."""
-_KEY = re.compile(r"[a-z_]+(?:\.[a-z0-9_]+)+\Z")
-_ASSIGNED = re.compile(rf"`({RUN_ID}|preset)=([^`]*)`")
+_DOTTED = r"[a-z_]+(?:\.[a-z0-9_]+)+"
+_KEY = re.compile(rf"{_DOTTED}\Z")
+_ASSIGNED = re.compile(rf"`({RUN_ID}|preset|{_DOTTED})=([^`]*)`")
+_MENTIONED = re.compile(rf"`({RUN_ID}|{_DOTTED})`|(?<![\w./-])({_DOTTED})(?![\w/=-]|\.\w)")
 _EMPTY = re.compile(r"; empty takes [^.]*")
 _STATES_EMPTY = re.compile(r"; empty |; unset\b|\bUnset (?:it|takes)\b|\bwhen unset\b|\(unset\)")
-_NAMED = re.compile(r"`([a-z_]+(?:\.[a-z0-9_]+)+|run_id)[`=]")
+_NAMED = re.compile(rf"`({_DOTTED}|{RUN_ID})[`=]")
 
 
 def title_of(key: str) -> str:
@@ -92,9 +94,11 @@ def title_of(key: str) -> str:
     *sections, name = key.split(".")
     if key in TITLES:
         return TITLES[key]
-    if name in ("name", "backend") and sections[-1] in (*ROLES, "judge"):
-        return f"{sections[-1]} {'model' if name == 'name' else name}".capitalize()
-    return name.replace("_", " ").replace("lr ", "learning rate ").capitalize()
+    if name == "name" and sections[-1] in (*ROLES, "judge"):
+        name = "model"
+    # A message has the label without its group.
+    words = " ".join([*sections[1:], name])
+    return words.replace("_", " ").replace("lr ", "learning rate ").capitalize()
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,16 +321,36 @@ def keys_in(text: str) -> list[str]:
 
 
 def in_fields(hint: str) -> str:
-    """A hint in terms of the form: titles of fields that show no key, no variable, no command."""
+    """A hint in terms of the form, with the labels of its fields instead of keys and commands."""
     hint = hint.replace(SET_ADDRESS, 'fill in "Base url", or choose a "Backend" that needs none')
     hint = hint.replace(WITHOUT_KEY, 'the backends "local" and "simulated" need no key')
-    return _ASSIGNED.sub(_as_field, hint)
+    return in_labels(_ASSIGNED.sub(_as_field, hint))
+
+
+def in_labels(message: str) -> str:
+    """A message that names the settings of the form by their labels, in quotes."""
+    return _MENTIONED.sub(_as_label, message)
 
 
 def _as_field(found: re.Match[str]) -> str:
     key, value = found.groups()
+    if not _has_field(key):
+        return found[0]
     placeholder = value.isupper()
     return f'"{title_of(key)}"' if placeholder else f'"{title_of(key)}" {value}'
+
+
+def _as_label(found: re.Match[str]) -> str:
+    key = found[1] or found[2]
+    return f'"{title_of(key)}"' if _has_field(key) else found[0]
+
+
+def _has_field(key: str) -> bool:
+    """Whether the form has a field for it."""
+    if key in (RUN_ID, "preset", *OWN_FIELDS):
+        return True
+    found = every_setting().get(key) or own_settings().get(key)
+    return found is not None and found.setting.in_form
 
 
 def _field(found: Declared) -> Field:

@@ -24,7 +24,7 @@ from skillopt_cli.core.secrets import Secrets
 from skillopt_cli.planning.planner import PlannedRun, plan_run
 from skillopt_cli.plugins import BENCHMARKS, load_benchmark, names
 from skillopt_cli.web.context import WebContext
-from skillopt_cli.web.form import BENCHMARK, RUN_ID, SOURCE, Given, in_fields, keys_in
+from skillopt_cli.web.form import BENCHMARK, RUN_ID, SOURCE, Given, in_fields, in_labels, keys_in
 from skillopt_cli.web.launcher import refuse_programs
 
 MOST_MISTAKES = 20
@@ -61,6 +61,7 @@ class Wrong:
         message = self.error.message
         for source in (SOURCE, ARGUMENT):
             message = message.replace(f" ({source})", "")
+        message = in_labels(message)
         hint = "" if self.error.hint.startswith(MEANING) else in_fields(self.error.hint)
         return replace(self, error=SkillOptError(secrets.hide(message), secrets.hide(hint)))
 

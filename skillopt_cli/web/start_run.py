@@ -38,6 +38,7 @@ from skillopt_cli.web.form import (
     first_fields,
     other_groups,
     own_fields,
+    title_of,
 )
 from skillopt_cli.web.form_check import Checked, Wrong, checked
 from skillopt_cli.web.launcher import launch
@@ -175,6 +176,7 @@ def _page(
         "first": first,
         "groups": groups,
         "empty": rows,
+        "title_of": title_of,
         "plan": plan,
         "told": {place: found for place, found in told.items() if found},
         "wrong": [place for place, found in told.items() if not all(w.warning for w in found)],

@@ -31,7 +31,7 @@ from skillopt_cli.control.commands import (
     Stop,
     Veto,
 )
-from skillopt_cli.core.errors import NotRunning, UsageError
+from skillopt_cli.core.errors import ConfigError, NotRunning, UsageError
 from skillopt_cli.core.events import RunFailed
 from skillopt_cli.web import control as steering
 from skillopt_cli.web.security import Access
@@ -140,14 +140,14 @@ def test_steering_works_without_script(tab: Callable[..., Tab], tmp_path: Path) 
         opened.faults.clear()
         page.get_by_label("New value").fill("3")
         press(page, "Change the limit")
-        said(page, "run.max_concurrency is 3 now")
+        said(page, '"Calls at a time, per provider" is 3 now')
         page.get_by_label("Limit").select_option("run.max_calls")
         page.get_by_label("New value").fill("5000")
         press(page, "Change the limit")
-        said(page, "run.max_calls is 5000 now")
+        said(page, '"Most calls" is 5000 now')
         stands = page.inner_text("#part-status")
         assert "at most 3 per provider" in stands
-        assert "max_calls 5000" in stands
+        assert "Most calls 5000" in stands
         # What is planned on top of a pause can be taken back during it.
         press(page, "Pause when the next edits are chosen")
         said(page, "will pause when the next edits are chosen")
@@ -267,12 +267,14 @@ def test_a_run_that_asks_for_a_program_is_resumed_with_consent(
 
 @pytest.fixture
 def received(monkeypatch: pytest.MonkeyPatch) -> list[Command]:
-    """The commands to a run that accepts every one but a veto of edit 9; status is left out."""
+    """The commands that a run accepts: no veto of edit 9, no cap of abc; status is left out."""
     found: list[Command] = []
 
     async def send(folder: Path, command: Command) -> ControlReply:
         if isinstance(command, Veto) and command.number == 9:
             raise UsageError("there is no edit 9: 4 edits are chosen", "look again")
+        if command == Set("run.max_usd", "abc"):
+            raise ConfigError("run.max_usd must be a number, not abc", "or `run.max_calls=9`")
         if not isinstance(command, Status):
             found.append(command)
         return ANSWER
@@ -305,6 +307,19 @@ def test_each_form_is_its_command(
     assert received == [command]
 
 
+def test_a_limit_that_is_refused_is_named_by_its_label(trained: Path, received: object) -> None:
+    with client(trained) as asking:
+        answer = tell(asking, "a", "set", key="run.max_usd", value="abc")
+    page = parsed(answer.text)
+    message = page.find(".//*[@id='message']")
+    assert message is not None
+    assert text_of(message) == (
+        '"Most US dollars" must be a number, not abc Hint: or "Most calls" 9'
+    )
+    chosen = {e.get("value"): text_of(e) for e in page.iter("option")}
+    assert chosen["run.max_usd"] == "Most US dollars"
+
+
 def test_a_planned_pause_is_confirmed_until_the_run_pauses(
     trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,7 +346,7 @@ def test_the_state_is_what_the_run_answers(trained: Path, received: list[Command
     with client(trained) as asking:
         text = asking.get("/runs/searchqa/a/steer").text
     stands = text_of(parsed(text))
-    assert "Calls in flight: 3, at most 5 per provider. Caps: max_usd 2.5." in stands
+    assert "Calls in flight: 3, at most 5 per provider. Caps: Most US dollars 2.5." in stands
     assert received == []
 
 

@@ -137,7 +137,7 @@ def config_of(run: str) -> Any:
         (
             {**OWN, "set:env.answer_key": "quee"},
             "set-env-answer_key",
-            "did you mean env.answer_key=queue?",
+            'did you mean "Answer column" queue?',
         ),
         ({**OWN, "set:env.data_path": ""}, "set-env-data_path", "no task file is named"),
         ({**OWN, "set:env.data_path": "none.csv"}, "set-env-data_path", "does not exist"),
@@ -193,7 +193,7 @@ def test_a_wrong_column_has_one_hint_and_hides_no_other_mistake() -> None:
             found = mistakes(send(asking, "plan", **values).text)
         assert set(found) == {"", *(name.replace(":", "-").replace(".", "-") for name in wrong)}
         column = found["set-env-answer_key"]
-        assert "did you mean env.answer_key=queue?" in column and "unclear" not in column
+        assert 'did you mean "Answer column" queue?' in column and "unclear" not in column
         assert "did you mean mlflow?" in found["set-run-trackers"]
     with client(ROOT) as asking:
         found = mistakes(send(asking, "plan", **{**OWN, "set:run.trackers": "mlfow"}).text)

@@ -20,7 +20,7 @@ from skillopt_cli.plugins import load_benchmark
 from skillopt_cli.runlog.text.format import duration
 from skillopt_cli.web import launcher as launching
 from skillopt_cli.web import start_run
-from skillopt_cli.web.form import OWN_FIELDS, OWN_FILE, Given
+from skillopt_cli.web.form import OWN_FIELDS, OWN_FILE, Given, in_fields, in_labels, title_of
 from skillopt_cli.web.form_check import MOST_MISTAKES
 from skillopt_cli.web.security import Access
 from skillopt_cli.web.token import VARIABLE
@@ -142,11 +142,11 @@ def test_the_estimate_knows_what_the_plan_of_the_shell_knows(tmp_path: Path, lat
         ({"set:optimizer.lr_scheduler": "cosin"}, "set-optimizer-lr_scheduler", "did you mean"),
         ({"run_id": "a b"}, "run_id", "is not a plain name"),
         ({"benchmark": ""}, "benchmark", "no benchmark is named"),
-        ({"set:env.lim": "3"}, "set-env-lim", "did you mean env.limit?"),
+        ({"set:env.lim": "3"}, "set-env-lim", 'did you mean "Limit"?'),
         (
             {"set:optimizer.min_learning_rate": "9"},
             "set-optimizer-min_learning_rate",
-            "is above optimizer.learning_rate",
+            'is above "Learning rate"',
         ),
     ],
 )
@@ -367,8 +367,31 @@ def test_a_form_is_told_in_words_of_the_form(trained: Path, values: dict[str, st
     for text in map(text_of, told):
         assert not re.search(r"(^|\s)--[a-z]|flag", text), text
     assert "`" not in text_of(page)
-    shown = {text_of(code) for element in told for code in element.iter("code")}
-    assert shown or answer.status_code == 200
+    errors = " ".join(mistakes(answer.text).values())
+    assert not set(re.findall(r"[a-z_]+(?:\.[a-z0-9_]+)+", errors)) & {*known_keys(), *OWN_FIELDS}
+    labels = {*map(title_of, [*known_keys(), *OWN_FIELDS, "run_id", "preset"])}
+    assert answer.status_code == 200 or any(label in errors for label in labels)
+
+
+def test_settings_of_the_form_are_named_by_their_labels_and_no_two_have_the_same() -> None:
+    settings = {*known_keys(), *OWN_FIELDS}
+    assert len({*map(title_of, settings)}) == len(settings)
+    said = "env.answer_key: run.max_usd.csv and `train.seed` of 3, `model.codex_exec.timeout`."
+    assert in_labels(said) == (
+        '"Answer column": run.max_usd.csv and "Seed" of 3, "Codex exec timeout".'
+    )
+    assert in_labels("unknown key env.lim; `env.out_root`") == "unknown key env.lim; `env.out_root`"
+    hint = "name it with `env.answer_key=NAME`, or `train.num_epochs=2`; see /etc/run.max_usd"
+    assert in_fields(hint) == 'name it with "Answer column", or "Epochs" 2; see /etc/run.max_usd'
+
+
+def test_the_errors_above_the_form_lead_to_fields_by_their_labels(tmp_path: Path) -> None:
+    values = {"run_id": "a b", "set:train.num_epochs": "two"}
+    with client(tmp_path) as asking:
+        page = parsed(send(asking, "plan", **TINY, **values).text)
+    alert = next(e for e in page.iter() if e.get("role") == "alert")
+    assert text_of(alert) == "Nothing was started: see Run id, Epochs."
+    assert [a.get("href") for a in alert.iter("a")] == ["#run_id", "#set-train-num_epochs"]
 
 
 def test_a_missing_endpoint_is_told_at_the_common_field_of_the_backend(tmp_path: Path) -> None:
@@ -376,7 +399,7 @@ def test_a_missing_endpoint_is_told_at_the_common_field_of_the_backend(tmp_path:
         answer = send(asking, "plan", benchmark="searchqa")
     page = parsed(answer.text)
     alert = [text_of(e) for e in page.iter() if e.get("role") == "alert"]
-    assert len(alert) == 1 and "see model.backend" in alert[0]
+    assert alert == ["Nothing was started: see Backend."]
     told = mistakes(answer.text)[BACKEND]
     assert told == (
         'no model endpoint is configured for the optimizer Hint: fill in "Base url", or choose a'
