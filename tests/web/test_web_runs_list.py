@@ -88,6 +88,26 @@ def test_a_paused_run_has_a_status_of_its_own(web: TestClient, outputs: Path) ->
     assert listed(web, "?status=interrupted") == ["searchqa/a"]
 
 
+def test_a_run_of_a_sweep_names_it_and_leads_to_its_page(web: TestClient, outputs: Path) -> None:
+    runs = outputs / "searchqa"
+    (runs / "a").rename(runs / "rates-86b91008-seed2")
+    (runs / "b").rename(runs / "gone-86b91008")
+    result = outputs / "sweeps/rates/sweep.json"
+    result.parent.mkdir(parents=True)
+    result.write_text("{}", encoding="utf-8")
+    heads = [e for e in parsed(web.get("/").text).iter("th") if e.get("role") == "rowheader"]
+    links = {
+        (text_of(link), link.get("href"))
+        for head in heads
+        for small in head.iter("small")
+        for link in small.iter("a")
+        if small.get("class") == "quiet"
+    }
+    assert len(heads) == 2
+    # The result of the other sweep was never written.
+    assert links == {("sweep rates", "/sweeps/rates")}
+
+
 def test_a_run_has_a_note_and_tags(web: TestClient, outputs: Path) -> None:
     assert saved(web, note=f"First line.\r\n{SCRIPT}", tags="Baseline, rate:2 baseline") == 200
     kept = json.loads((outputs / "searchqa/a" / NOTES).read_text(encoding="utf-8"))

@@ -20,6 +20,7 @@ from skillopt_cli.runlog.text.run_list import (
 from skillopt_cli.web.context import Page, WebContext
 from skillopt_cli.web.listing import Key, Listing
 from skillopt_cli.web.live import version_of_list
+from skillopt_cli.web.pages.sweeps import sweep_link
 from skillopt_cli.web.paths import RunName
 from skillopt_cli.web.run_notes import read_notes
 
@@ -83,6 +84,7 @@ def run_list_page(
                 "shown_steps": steps_cell(row),
                 "selection": selection_cell(row),
                 "test": test_cell(row),
+                "sweep": sweep_link(context.outputs.root, row["name"]),
             }
             for row in chosen
         ],

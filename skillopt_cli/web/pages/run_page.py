@@ -14,10 +14,9 @@ from skillopt_cli.runlog.text.header import skill_words
 from skillopt_cli.runlog.text.unfinished import stopped_by_user
 from skillopt_cli.runlog.view import RunView
 from skillopt_cli.store.layout import EVAL_PLAN
-from skillopt_cli.sweeps.trials import HOME, RESULT, sweep_of
 from skillopt_cli.web.context import Page
 from skillopt_cli.web.live import version_of
-from skillopt_cli.web.paths import NotFound, inside, sweep_url
+from skillopt_cli.web.pages.sweeps import sweep_link
 from skillopt_cli.web.runs import RunSnapshot
 
 TABS = (
@@ -53,7 +52,7 @@ def run_page(
     frame = {
         "run": snapshot,
         "measured": measured,
-        "sweep": _sweep(snapshot),
+        "sweep": sweep_link(snapshot.folder.parent.parent, snapshot.name),
         "rerun": _rerun_url(snapshot),
         "tabs": TABS,
         "tab": tab,
@@ -70,16 +69,6 @@ def _rerun_url(snapshot: RunSnapshot) -> str:
     if not view.total_steps and measures:
         return ""
     return f"/new?{urlencode({'run': snapshot.name.key}, errors='surrogatepass')}"
-
-
-def _sweep(snapshot: RunSnapshot) -> dict[str, str] | None:
-    """Name and address of the sweep that the run is of; None where it is of none with a page."""
-    name, root = sweep_of(snapshot.name.run_id), snapshot.folder.parent.parent
-    try:
-        inside(root, root / HOME / name / RESULT)
-    except NotFound:
-        return None
-    return {"name": name, "url": sweep_url(name)}
 
 
 def ended(view: RunView) -> dict[str, Any] | None:

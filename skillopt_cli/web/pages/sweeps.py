@@ -13,7 +13,7 @@ from starlette.requests import Request
 from skillopt_cli.core.errors import BudgetExhausted, DataError
 from skillopt_cli.safe_files import read_regular
 from skillopt_cli.sweeps.command import LARGEST
-from skillopt_cli.sweeps.trials import HOME, RESULT
+from skillopt_cli.sweeps.trials import HOME, RESULT, sweep_of
 from skillopt_cli.web.context import Page, WebContext
 from skillopt_cli.web.paths import NotFound, RunName, inside, sweep_url
 from skillopt_cli.web.sweep_chart import parallel_chart
@@ -23,6 +23,17 @@ def names(context: WebContext) -> list[str]:
     """The sweeps that have a result, in alphabetical order."""
     found = sorted((context.outputs.root / HOME).glob(f"*/{RESULT}"))
     return [path.parent.name for path in found if not path.parent.name.startswith(".")]
+
+
+def sweep_link(root: Path, run: RunName) -> dict[str, str] | None:
+    """Name and address of the sweep that a run is of; None where it is of none with a page."""
+    if not (name := sweep_of(run.run_id)):
+        return None
+    try:
+        inside(root, root / HOME / name / RESULT)
+    except NotFound:
+        return None
+    return {"name": name, "url": sweep_url(name)}
 
 
 def page(context: WebContext, request: Request) -> Page:
