@@ -280,5 +280,24 @@ def test_only_results_of_steps_break_on_a_wide_screen(
         assert cells.evaluate_all(HIGH) == []
 
 
+@pytest.mark.slow
+def test_tables_of_labels_are_read_on_a_telephone(tab: Callable[..., Tab], labelled: Path) -> None:
+    run = f"/runs/{labelled.parent.name}/{labelled.name}"
+    with served(labelled.parent.parent) as address:
+        opened = tab(address, viewport={"width": 390, "height": 900})
+        opened.open(f"{run}/tasks?split=selection")
+        tables = opened.page.locator("#labels .scroll")
+        tables.first.wait_for()
+        for table in tables.all():
+            widths = table.evaluate("(one) => [one.clientWidth, one.scrollWidth]")
+            assert widths[0] == widths[1]
+            # A wider one is scrolled below its caption.
+            table.evaluate("(one) => one.querySelector('thead th').style.minWidth = '900px'")
+            for _ in range(2):
+                box = table.locator("caption").bounding_box()
+                assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+                table.evaluate("(one) => one.scrollLeft = one.scrollWidth")
+
+
 def wait_for_text(place: Any, text: str) -> None:
     place.get_by_text(text).or_(place.filter(has_text=text)).first.wait_for()
