@@ -43,6 +43,19 @@ HIGH = """
 }).map((cell) => cell.textContent)
 """
 """The cells whose text takes more than one line."""
+BROKEN_WORDS = """
+(cells) => cells.filter((cell) => {
+    const text = [...cell.childNodes].at(-1), letter = document.createRange();
+    const top = (i) => {
+        letter.setStart(text, i);
+        letter.setEnd(text, i + 1);
+        return letter.getBoundingClientRect().top;
+    };
+    const pairs = [...(text?.data ?? "").matchAll(/(?=\\S\\S)/g)];
+    return pairs.some(({ index }) => top(index) !== top(index + 1));
+}).map((cell) => cell.textContent)
+"""
+"""The cells in which a word is set in two lines."""
 EPOCHS = """
 (chart) => [...chart.shadowRoot.querySelectorAll("text")]
     .filter((text) => text.textContent.startsWith("epoch "))
@@ -297,6 +310,16 @@ def test_tables_of_labels_are_read_on_a_telephone(tab: Callable[..., Tab], label
                 box = table.locator("caption").bounding_box()
                 assert box["x"] >= 0 and box["x"] + box["width"] <= 390
                 table.evaluate("(one) => one.scrollLeft = one.scrollWidth")
+
+
+@pytest.mark.slow
+def test_words_of_tasks_are_whole_on_a_tablet(tab: Callable[..., Tab], address: str) -> None:
+    opened = tab(address, viewport={"width": 800, "height": 900})
+    for split in ("selection", "train", "test"):
+        opened.open(f"{RUN}/tasks?split={split}")
+        cells = opened.page.locator("table.tasks tbody td")
+        cells.first.wait_for()
+        assert cells.evaluate_all(BROKEN_WORDS) == []
 
 
 def wait_for_text(place: Any, text: str) -> None:
