@@ -32,7 +32,7 @@ def _joint_words(view: RunView) -> str:
         return ""
     return (
         f"in {count(steps, 'step')} edits for the same task were refused since each solved nothing"
-        " alone; `--set optimizer.verify=joint` tries the edits of a step together"
+        " alone; `optimizer.verify=joint` tries the edits of a step together"
     )
 
 

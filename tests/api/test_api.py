@@ -161,7 +161,10 @@ def test_hints_name_settings_by_the_arguments_of_the_call() -> None:
     Path("tickets.csv").write_text(f"text,queue\n{rows}", encoding="utf-8")
     for settings, hint in (
         ({"env.answer_key": "queu"}, 'did you mean `answer_key="queue"`?'),
-        ({"env.id_key": "number"}, 'name it with `settings={"env.id_key": NAME}`'),
+        (
+            {"env.id_key": "number"},
+            'if one of `text`, `queue` is meant, name it with `settings={"env.id_key": NAME}`',
+        ),
     ):
         with pytest.raises(ConfigError) as caught:
             train("tickets.csv", settings=settings)

@@ -192,4 +192,4 @@ def test_edits_that_may_need_each_other_name_the_setting(
     index = next(i for i, fact in enumerate(facts) if isinstance(fact, ev.CandidateMade))
     facts[index] = replace(facts[index], outcomes=outcomes)  # type: ignore[call-arg]
     found = " ".join(result_hints(fold(stamp(facts))))
-    assert ("`--set optimizer.verify=joint`" in found) is hinted
+    assert ("`optimizer.verify=joint`" in found) is hinted
