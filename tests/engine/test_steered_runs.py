@@ -116,6 +116,18 @@ async def until(sign: Callable[[], bool]) -> None:
     raise AssertionError("it did not happen")
 
 
+async def killed_after(desk: Desk, fact: type[RunEvent]) -> Desk:
+    """A run whose process is killed once a fact is stated; the one that takes it up again."""
+    task = desk.begin()
+    await until(lambda: bool(desk.log.of(fact)))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    # A process that is killed does not live to say so.
+    assert isinstance(desk.store.log.pop().event, ev.RunFailed)
+    return Desk(desk.store)
+
+
 async def test_a_paused_run_begins_no_call_and_those_in_flight_end() -> None:
     desk = Desk()
     desk.model.gate.clear()
@@ -224,14 +236,7 @@ async def test_a_run_killed_after_veto_and_hint_ends_as_if_it_had_not_been() -> 
     killed = Desk()
     killed.at(chosen, commands.Pause("edits"))
     killed.at(paused, *asked)
-    task = killed.begin()
-    await until(lambda: bool(killed.log.of(ev.EditVetoed)))
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    # A process that is killed does not live to say so.
-    assert isinstance(killed.store.log.pop().event, ev.RunFailed)
-    again = Desk(killed.store)
+    again = await killed_after(killed, ev.EditVetoed)
     assert await again.begin() == 0
     assert again.result() == whole.result()
     plain = Desk()
@@ -254,13 +259,7 @@ async def test_a_run_whose_veto_is_taken_back_is_one_without_it_after_a_kill_too
     killed = Desk()
     killed.at(chosen, commands.Pause("edits"))
     killed.at(paused, *asked)
-    task = killed.begin()
-    await until(lambda: bool(killed.log.of(ev.VetoDropped)))
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert isinstance(killed.store.log.pop().event, ev.RunFailed)
-    again = Desk(killed.store)
+    again = await killed_after(killed, ev.VetoDropped)
     assert await again.begin() == 0
     assert again.result() == plain.result()
 
